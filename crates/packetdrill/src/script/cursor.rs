@@ -1,7 +1,7 @@
 //! The tokens of a script and a place among them.
 
 use super::error::ScriptError;
-use super::lexer::{Kind, Token};
+use super::lexer::{Token, TokenKind};
 
 /// Reads token after token. The grammar is in `parser.rs` and `packet.rs`.
 pub(super) struct Parser {
@@ -15,7 +15,7 @@ impl Parser {
         Parser { tokens, at: 0 }
     }
 
-    pub(super) fn peek(&self) -> &Kind {
+    pub(super) fn peek(&self) -> &TokenKind {
         &self.tokens[self.at].kind
     }
 
@@ -42,7 +42,7 @@ impl Parser {
 
     /// Takes `sign` if it is next.
     pub(super) fn accept(&mut self, sign: char) -> bool {
-        let found = *self.peek() == Kind::Sign(sign);
+        let found = *self.peek() == TokenKind::Sign(sign);
         if found {
             self.advance();
         }
@@ -54,7 +54,7 @@ impl Parser {
     }
 
     pub(super) fn accept_word(&mut self, word: &str) -> bool {
-        let found = matches!(self.peek(), Kind::Word(found) if found == word);
+        let found = matches!(self.peek(), TokenKind::Word(found) if found == word);
         if found {
             self.advance();
         }
@@ -62,7 +62,7 @@ impl Parser {
     }
 
     pub(super) fn word(&mut self, what: &str) -> Result<String, ScriptError> {
-        let Kind::Word(word) = self.peek() else { return self.expected(what) };
+        let TokenKind::Word(word) = self.peek() else { return self.expected(what) };
         let word = word.clone();
         self.advance();
         Ok(word)
@@ -70,7 +70,7 @@ impl Parser {
 
     /// A whole number from 0 to `max`.
     pub(super) fn number(&mut self, what: &str, max: u64) -> Result<u64, ScriptError> {
-        let Kind::Int(number) = *self.peek() else { return self.expected(what) };
+        let TokenKind::Int(number) = *self.peek() else { return self.expected(what) };
         match u64::try_from(number) {
             Ok(number) if number <= max => {
                 self.advance();

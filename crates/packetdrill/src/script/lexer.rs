@@ -17,11 +17,11 @@ pub struct FileOption {
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Token {
     pub line: u32,
-    pub kind: Kind,
+    pub kind: TokenKind,
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Kind {
+pub(super) enum TokenKind {
     Option(FileOption),
     Word(String),
     Int(i64),
@@ -36,24 +36,24 @@ pub(super) enum Kind {
     End,
 }
 
-impl std::fmt::Display for Kind {
+impl std::fmt::Display for TokenKind {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Kind::Option(option) => write!(f, "the option --{}", option.name),
-            Kind::Word(word) => write!(f, "`{word}`"),
-            Kind::Int(number) => write!(f, "{number}"),
-            Kind::Float(number) => write!(f, "{number}"),
-            Kind::Text(text) => write!(f, "{text:?}"),
-            Kind::Command(_) => f.write_str("a command"),
-            Kind::Code(_) => f.write_str("code"),
-            Kind::Ellipsis => f.write_str("`...`"),
-            Kind::Sign(sign) => write!(f, "`{sign}`"),
-            Kind::End => f.write_str("the end of the file"),
+            TokenKind::Option(option) => write!(f, "the option --{}", option.name),
+            TokenKind::Word(word) => write!(f, "`{word}`"),
+            TokenKind::Int(number) => write!(f, "{number}"),
+            TokenKind::Float(number) => write!(f, "{number}"),
+            TokenKind::Text(text) => write!(f, "{text:?}"),
+            TokenKind::Command(_) => f.write_str("a command"),
+            TokenKind::Code(_) => f.write_str("code"),
+            TokenKind::Ellipsis => f.write_str("`...`"),
+            TokenKind::Sign(sign) => write!(f, "`{sign}`"),
+            TokenKind::End => f.write_str("the end of the file"),
         }
     }
 }
 
-/// All tokens of a text, [`Kind::End`] last.
+/// All tokens of a text, [`TokenKind::End`] last.
 pub(super) fn tokens(text: &str) -> Result<Vec<Token>, ScriptError> {
     let mut lexer = Lexer { rest: text, line: 1 };
     let mut tokens = Vec::new();
@@ -61,7 +61,7 @@ pub(super) fn tokens(text: &str) -> Result<Vec<Token>, ScriptError> {
         lexer.skip_blank()?;
         let line = lexer.line;
         let kind = lexer.next()?;
-        let end = kind == Kind::End;
+        let end = kind == TokenKind::End;
         tokens.push(Token { line, kind });
         if end {
             return Ok(tokens);
@@ -116,39 +116,39 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    fn next(&mut self) -> Result<Kind, ScriptError> {
+    fn next(&mut self) -> Result<TokenKind, ScriptError> {
         let mut ahead = self.rest.chars();
-        let Some(first) = ahead.next() else { return Ok(Kind::End) };
+        let Some(first) = ahead.next() else { return Ok(TokenKind::End) };
         let second = ahead.next().unwrap_or(' ');
         match first {
             '-' if second == '-' => self.option(),
             '`' => {
                 self.take(1);
-                Ok(Kind::Command(self.take_until("`", "a command")?.to_owned()))
+                Ok(TokenKind::Command(self.take_until("`", "a command")?.to_owned()))
             }
             '%' if second == '{' => {
                 self.take(2);
-                Ok(Kind::Code(self.take_until("}%", "code")?.to_owned()))
+                Ok(TokenKind::Code(self.take_until("}%", "code")?.to_owned()))
             }
             '"' => self.text(),
             '.' if self.rest.starts_with("...") => {
                 self.take(3);
-                Ok(Kind::Ellipsis)
+                Ok(TokenKind::Ellipsis)
             }
             '.' if second.is_ascii_digit() => self.number(),
             _ if first.is_ascii_digit() => self.number(),
             _ if first.is_ascii_alphabetic() || first == '_' => {
-                Ok(Kind::Word(self.take_while(|c| c.is_ascii_alphanumeric() || c == '_').to_owned()))
+                Ok(TokenKind::Word(self.take_while(|c| c.is_ascii_alphanumeric() || c == '_').to_owned()))
             }
             _ if first.is_ascii_punctuation() => {
                 self.take(1);
-                Ok(Kind::Sign(first))
+                Ok(TokenKind::Sign(first))
             }
             _ => self.error(format!("unexpected character {first:?}")),
         }
     }
 
-    fn option(&mut self) -> Result<Kind, ScriptError> {
+    fn option(&mut self) -> Result<TokenKind, ScriptError> {
         let line = self.line;
         self.take(2);
         let name = self.take_while(|c| c.is_ascii_alphanumeric() || c == '_').to_owned();
@@ -167,10 +167,10 @@ impl<'a> Lexer<'a> {
                 }
             }
         }
-        Ok(Kind::Option(FileOption { line, name, value }))
+        Ok(TokenKind::Option(FileOption { line, name, value }))
     }
 
-    fn text(&mut self) -> Result<Kind, ScriptError> {
+    fn text(&mut self) -> Result<TokenKind, ScriptError> {
         self.take(1);
         let mut text = String::new();
         let mut escaped = false;
@@ -201,7 +201,7 @@ impl<'a> Lexer<'a> {
                 '\\' => escaped = true,
                 '"' => {
                     self.take(at + 1);
-                    return Ok(Kind::Text(text));
+                    return Ok(TokenKind::Text(text));
                 }
                 '\n' => break,
                 other => text.push(other),
@@ -211,12 +211,12 @@ impl<'a> Lexer<'a> {
     }
 
     /// `10`, `0x1f`, `.5`, `1.25`. A point that more points follow is not part of the number: `0...0.1` is a range.
-    fn number(&mut self) -> Result<Kind, ScriptError> {
+    fn number(&mut self) -> Result<TokenKind, ScriptError> {
         if let Some(digits) = self.rest.strip_prefix("0x") {
             let len = digits.find(|c: char| !c.is_ascii_hexdigit()).unwrap_or(digits.len());
             let text = &self.take(2 + len)[2..];
             return match i64::from_str_radix(text, 16) {
-                Ok(number) => Ok(Kind::Int(number)),
+                Ok(number) => Ok(TokenKind::Int(number)),
                 Err(_) => self.error(format!("0x{text} is not a hexadecimal number of at most 63 bits")),
             };
         }
@@ -229,17 +229,17 @@ impl<'a> Lexer<'a> {
         // A cookie in hexadecimal digits: letters among them, or zeros before them.
         let run = self.rest.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(self.rest.len());
         if fraction == 0 && (run > whole || whole > 1 && self.rest.starts_with('0')) {
-            return Ok(Kind::Word(self.take(run).to_owned()));
+            return Ok(TokenKind::Word(self.take(run).to_owned()));
         }
         let text = self.take(whole + fraction);
         if fraction > 0 {
             return match text.parse() {
-                Ok(number) => Ok(Kind::Float(number)),
+                Ok(number) => Ok(TokenKind::Float(number)),
                 Err(_) => self.error(format!("{text} is not a number")),
             };
         }
         match text.parse() {
-            Ok(number) => Ok(Kind::Int(number)),
+            Ok(number) => Ok(TokenKind::Int(number)),
             Err(_) => self.error(format!("{text} is larger than 63 bits")),
         }
     }
@@ -249,13 +249,13 @@ impl<'a> Lexer<'a> {
 mod tests {
     use super::*;
 
-    fn kinds(text: &str) -> Vec<Kind> {
+    fn kinds(text: &str) -> Vec<TokenKind> {
         tokens(text).expect("tokens").into_iter().map(|token| token.kind).collect()
     }
 
     #[test]
     fn points_belong_to_numbers_flags_or_ellipses() {
-        use Kind::{Ellipsis, End, Float, Int, Sign, Word};
+        use TokenKind::{Ellipsis, End, Float, Int, Sign, Word};
         assert_eq!(kinds("0...0.25"), [Int(0), Ellipsis, Float(0.25), End]);
         assert_eq!(kinds("+.1 S. 1"), [Sign('+'), Float(0.1), Word("S".into()), Sign('.'), Int(1), End]);
         assert_eq!(kinds(".5~0x1F"), [Float(0.5), Sign('~'), Int(31), End]);
@@ -266,16 +266,16 @@ mod tests {
         let tokens = tokens("a /* x\n y */ b // c\n`two\nlines` d").expect("tokens");
         let lines: Vec<u32> = tokens.iter().map(|token| token.line).collect();
         assert_eq!(lines, [1, 2, 3, 4, 4]);
-        assert_eq!(tokens[2].kind, Kind::Command("two\nlines".into()));
+        assert_eq!(tokens[2].kind, TokenKind::Command("two\nlines".into()));
     }
 
     #[test]
     fn options_take_quoted_values() {
         let option =
-            |name: &str, value: &str| Kind::Option(FileOption { line: 1, name: name.into(), value: value.into() });
+            |name: &str, value: &str| TokenKind::Option(FileOption { line: 1, name: name.into(), value: value.into() });
         assert_eq!(
             kinds("--define=X=\"1 2\" --strict_segments"),
-            [option("define", "X=1 2"), option("strict_segments", ""), Kind::End]
+            [option("define", "X=1 2"), option("strict_segments", ""), TokenKind::End]
         );
     }
 

@@ -5,7 +5,7 @@ use units::Ecn;
 use super::ast::{IpEcn, OptionList, Packet, PacketFlags, TcpOption};
 use super::cursor::Parser;
 use super::error::ScriptError;
-use super::lexer::Kind;
+use super::lexer::TokenKind;
 
 /// Other protocols with which a packet's line can begin.
 const OTHER_PROTOCOLS: [&str; 10] =
@@ -44,7 +44,7 @@ pub(super) fn outbound(parser: &mut Parser) -> Result<Packet, ScriptError> {
 
 fn packet(parser: &mut Parser) -> Result<Packet, ScriptError> {
     let ecn = ip_fields(parser)?;
-    if let Kind::Word(word) = parser.peek()
+    if let TokenKind::Word(word) = parser.peek()
         && OTHER_PROTOCOLS.contains(&word.to_lowercase().as_str())
     {
         return parser.unsupported(format!("{word} packet"));
@@ -67,8 +67,8 @@ fn packet(parser: &mut Parser) -> Result<Packet, ScriptError> {
 /// header.
 fn ip_fields(parser: &mut Parser) -> Result<Option<IpEcn>, ScriptError> {
     let close = match parser.peek() {
-        Kind::Sign('[') => ']',
-        Kind::Sign('(') => ')',
+        TokenKind::Sign('[') => ']',
+        TokenKind::Sign('(') => ')',
         _ => return Ok(None),
     };
     parser.advance();
@@ -100,7 +100,7 @@ fn flags(parser: &mut Parser) -> Result<PacketFlags, ScriptError> {
         return Ok(flags);
     }
     let mut any = false;
-    if let Kind::Word(word) = parser.peek().clone() {
+    if let TokenKind::Word(word) = parser.peek().clone() {
         for letter in word.chars() {
             let bit = match letter {
                 'S' => &mut flags.syn,
@@ -145,7 +145,7 @@ fn sequence(parser: &mut Parser) -> Result<(u64, u32), ScriptError> {
 }
 
 fn options(parser: &mut Parser) -> Result<OptionList, ScriptError> {
-    if *parser.peek() == Kind::Ellipsis {
+    if *parser.peek() == TokenKind::Ellipsis {
         parser.advance();
         parser.expect('>')?;
         return Ok(OptionList::Any);
@@ -179,7 +179,7 @@ fn option(parser: &mut Parser) -> Result<TcpOption, ScriptError> {
         "eol" => TcpOption::Eol,
         "sack" => {
             let mut blocks = Vec::new();
-            while let Kind::Int(_) = parser.peek() {
+            while let TokenKind::Int(_) = parser.peek() {
                 let start = parser.number("the start of a block", number)?;
                 parser.expect(':')?;
                 let end = parser.number("the end of a block", number)?;
@@ -213,8 +213,8 @@ fn option(parser: &mut Parser) -> Result<TcpOption, ScriptError> {
 /// The hexadecimal digits of a cookie, if any follow.
 fn cookie(parser: &mut Parser) -> Result<String, ScriptError> {
     let digits = match parser.peek() {
-        Kind::Int(number) => number.to_string(),
-        Kind::Word(digits) => digits.clone(),
+        TokenKind::Int(number) => number.to_string(),
+        TokenKind::Word(digits) => digits.clone(),
         _ => return Ok(String::new()),
     };
     if digits.len() % 2 != 0 || digits.len() > 36 || !digits.chars().all(|digit| digit.is_ascii_hexdigit()) {

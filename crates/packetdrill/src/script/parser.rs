@@ -5,7 +5,7 @@ use units::Duration;
 use super::ast::{Action, Call, Event, Expr, Script, When};
 use super::cursor::Parser;
 use super::error::ScriptError;
-use super::lexer::{FileOption, Kind, Token, tokens};
+use super::lexer::{FileOption, Token, TokenKind, tokens};
 use super::packet;
 
 /// Reads a script; `defines` are symbols of the command line, with precedence over those of the file.
@@ -16,22 +16,22 @@ pub fn parse(text: &str, defines: &[(String, String)]) -> Result<Script, ScriptE
     let tokens = substitute(tokens(text)?, defines)?;
     let mut parser = Parser::new(tokens);
     let mut script = Script::default();
-    while let Kind::Option(option) = parser.peek().clone() {
+    while let TokenKind::Option(option) = parser.peek().clone() {
         parser.advance();
         script.options.push(option);
     }
-    while let Kind::Command(text) = parser.peek().clone() {
+    while let TokenKind::Command(text) = parser.peek().clone() {
         script.setup.push((parser.line(), text));
         parser.advance();
     }
     loop {
         match parser.peek().clone() {
-            Kind::End => break,
+            TokenKind::End => break,
             // The clean-up command has no effect in a simulation.
-            Kind::Command(_) => {
+            TokenKind::Command(_) => {
                 parser.advance();
                 match parser.peek() {
-                    Kind::End | Kind::Command(_) => {}
+                    TokenKind::End | TokenKind::Command(_) => {}
                     other => {
                         return parser.error(format!("expected the end of the file after its command, found {other}"));
                     }
@@ -48,12 +48,12 @@ pub fn parse(text: &str, defines: &[(String, String)]) -> Result<Script, ScriptE
 
 /// Replaces the names of `--define=NAME=value` by their values.
 fn substitute(tokens: Vec<Token>, given: &[(String, String)]) -> Result<Vec<Token>, ScriptError> {
-    let mut symbols: Vec<(String, Vec<Kind>)> = Vec::new();
+    let mut symbols: Vec<(String, Vec<TokenKind>)> = Vec::new();
     let mut define = |line: u32, name: &str, value: &str| -> Result<(), ScriptError> {
         if symbols.iter().any(|(known, _)| known == name) {
             return Ok(());
         }
-        let mut kinds: Vec<Kind> = self::tokens(value)
+        let mut kinds: Vec<TokenKind> = self::tokens(value)
             .map_err(|_| ScriptError::Syntax(line, format!("--define: {value:?} is not text of a script")))?
             .into_iter()
             .map(|token| token.kind)
@@ -66,7 +66,7 @@ fn substitute(tokens: Vec<Token>, given: &[(String, String)]) -> Result<Vec<Toke
         define(0, name, value)?;
     }
     for token in &tokens {
-        if let Kind::Option(FileOption { line, name, value }) = &token.kind
+        if let TokenKind::Option(FileOption { line, name, value }) = &token.kind
             && name == "define"
         {
             match value.split_once('=') {
@@ -78,7 +78,7 @@ fn substitute(tokens: Vec<Token>, given: &[(String, String)]) -> Result<Vec<Toke
     let mut all = Vec::with_capacity(tokens.len());
     for token in tokens {
         match &token.kind {
-            Kind::Word(word) if symbols.iter().any(|(name, _)| name == word) => {
+            TokenKind::Word(word) if symbols.iter().any(|(name, _)| name == word) => {
                 let found = symbols.iter().find(|(name, _)| name == word);
                 let values = found.map_or(&[][..], |(_, kinds)| kinds);
                 all.extend(values.iter().map(|kind| Token { line: token.line, kind: kind.clone() }));
@@ -94,20 +94,20 @@ impl Parser {
         let line = self.line();
         let (when, until) = self.time()?;
         let action = match self.peek().clone() {
-            Kind::Sign('<') => {
+            TokenKind::Sign('<') => {
                 self.advance();
                 Action::Inbound(packet::inbound(self)?)
             }
-            Kind::Sign('>') => {
+            TokenKind::Sign('>') => {
                 self.advance();
                 Action::Outbound(packet::outbound(self)?)
             }
-            Kind::Word(_) => Action::Call(self.call(until)?),
-            Kind::Code(code) => {
+            TokenKind::Word(_) => Action::Call(self.call(until)?),
+            TokenKind::Code(code) => {
                 self.advance();
                 Action::Code(code)
             }
-            Kind::Command(command) => {
+            TokenKind::Command(command) => {
                 self.advance();
                 Action::Command(command)
             }
@@ -146,7 +146,7 @@ impl Parser {
             let end = second(self)?;
             return Ok((if relative { When::AfterRange(start, end) } else { When::AtRange(start, end) }, None));
         }
-        let until = if *self.peek() == Kind::Ellipsis {
+        let until = if *self.peek() == TokenKind::Ellipsis {
             self.advance();
             Some(second(self)?)
         } else {
@@ -158,8 +158,8 @@ impl Parser {
     /// Seconds to the nearest microsecond.
     fn seconds(&mut self) -> Result<Duration, ScriptError> {
         let seconds = match *self.peek() {
-            Kind::Int(number) => number as f64,
-            Kind::Float(number) => number,
+            TokenKind::Int(number) => number as f64,
+            TokenKind::Float(number) => number,
             _ => return self.expected("a time in seconds"),
         };
         if seconds > 1e6 {
@@ -176,7 +176,7 @@ impl Parser {
         self.expect('=')?;
         let result = self.expr()?;
         let mut errno = None;
-        if let Kind::Word(word) = self.peek().clone()
+        if let TokenKind::Word(word) = self.peek().clone()
             && word.starts_with('E')
         {
             self.advance();
@@ -190,8 +190,8 @@ impl Parser {
 
     /// Skips the text in parentheses behind a result.
     fn remark(&mut self) -> Result<(), ScriptError> {
-        while *self.peek() != Kind::Sign(')') {
-            if *self.peek() == Kind::End {
+        while *self.peek() != TokenKind::Sign(')') {
+            if *self.peek() == TokenKind::End {
                 return self.expected("`)`");
             }
             self.advance();
@@ -216,33 +216,33 @@ impl Parser {
 
     fn expr(&mut self) -> Result<Expr, ScriptError> {
         match self.peek().clone() {
-            Kind::Ellipsis => {
+            TokenKind::Ellipsis => {
                 self.advance();
                 Ok(Expr::Whatever)
             }
-            Kind::Int(number) => {
+            TokenKind::Int(number) => {
                 self.advance();
                 Ok(Expr::Int(number))
             }
-            Kind::Sign('-') => {
+            TokenKind::Sign('-') => {
                 self.advance();
-                let Kind::Int(number) = *self.peek() else { return self.expected("a number after `-`") };
+                let TokenKind::Int(number) = *self.peek() else { return self.expected("a number after `-`") };
                 self.advance();
                 Ok(Expr::Int(-number))
             }
-            Kind::Text(text) => {
+            TokenKind::Text(text) => {
                 self.advance();
                 Ok(Expr::Text(text))
             }
-            Kind::Sign('[') => {
+            TokenKind::Sign('[') => {
                 self.advance();
                 Ok(Expr::List(self.list(']')?))
             }
-            Kind::Sign('{') => {
+            TokenKind::Sign('{') => {
                 self.advance();
                 self.members()
             }
-            Kind::Word(word) => {
+            TokenKind::Word(word) => {
                 self.advance();
                 if self.accept('(') {
                     return Ok(Expr::Function(word, self.list(')')?));
