@@ -113,7 +113,7 @@ def test_json_is_the_report_and_nothing_else(program: Command) -> None:
     report = json.loads(done.out)
     assert set(report) == REPORT_KEYS
     assert [set(entry) for entry in report["rows"]] == [ROW_KEYS] * 4
-    assert [(entry["method"], entry["bursts_mean"]) for entry in report["methods"]] == [("crdsa-2", 2), ("aloha", 1)]
+    assert [(entry["method"], entry["replicas_mean"]) for entry in report["methods"]] == [("crdsa-2", 2), ("aloha", 1)]
     assert report["methods"][0]["options"]["replicas"] == 2
 
 
@@ -283,8 +283,8 @@ def test_equations_1_and_2() -> None:
     assert to.access.break_even_users(random_bits=597) == 475
     assert to.access.break_even_users(dedicated_bits=200) == 104
     assert to.access.break_even_users(dedicated_bits=100) == 1, "a packet train carries more than a whole carrier"
-    with pytest.raises(to.ScenarioError, match=r"^bursts: 41 bursts"):
-        to.access.break_even_users(bursts=41)
+    with pytest.raises(to.ScenarioError, match=r"^replicas: 41 replicas"):
+        to.access.break_even_users(replicas=41)
     with pytest.raises(to.ScenarioError, match=r"^carriers: 0"):
         to.access.break_even_users(carriers=0)
 
@@ -351,7 +351,7 @@ def test_the_analysis_in_words(command: Command) -> None:
         (("--datagrams", "0"), "--datagrams: 0 was given"),
         (("--retransmissions", "0"), "--retransmissions: 0 was given"),
         (("--round-trip", "soon"), "--round-trip: "),
-        (("--method", '{kind="dsa", replicas=41}'), '--method {kind="dsa", replicas=41}: 41 bursts'),
+        (("--method", '{kind="dsa", replicas=41}'), '--method {kind="dsa", replicas=41}: 41 replicas'),
     ],
 )
 def test_what_is_wrong_with_an_analysis_is_named(command: Command, arguments: tuple[str, ...], expected: str) -> None:

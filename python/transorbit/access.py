@@ -211,7 +211,7 @@ def break_even_users(
     carriers: int = 100,
     dedicated_bits: int = 920,
     random_bits: int = 594,
-    bursts: int = 3,
+    replicas: int = 3,
 ) -> int:
     """The least number of users with which dedicated access carries no more of each than random access without loss.
 
@@ -222,7 +222,7 @@ def break_even_users(
         carriers: F_R + F_D, of a frame.
         dedicated_bits: useful bits of a slot of dedicated access.
         random_bits: useful bits of a packet of random access.
-        bursts: N_block, slots that such a packet takes.
+        replicas: N_block, of such a packet, each in a slot of its own.
     """
     found: int = ask(
         "access.break_even_users",
@@ -230,7 +230,7 @@ def break_even_users(
         carriers=_in_range("carriers", carriers, _MOST),
         dedicated_bits=_in_range("dedicated_bits", dedicated_bits, _MOST),
         random_bits=_in_range("random_bits", random_bits, _MOST),
-        bursts=_in_range("bursts", bursts, _MOST),
+        replicas=_in_range("replicas", replicas, _MOST),
     )
     return found
 

@@ -27,8 +27,8 @@ pub struct Comparison {
     pub dedicated_bits: u32,
     /// Useful bits of a packet of random access (N_data).
     pub random_bits: u32,
-    /// Slots of a packet of random access (N_block).
-    pub bursts: u32,
+    /// Replicas of a packet of random access, each in a slot of its own (N_block).
+    pub replicas: u32,
 }
 
 impl Comparison {
@@ -43,7 +43,7 @@ impl Comparison {
             dedicated_bits: access.dedicated.slot_bits().map_err(|error| error.within("dedicated"))?,
             random_bits: scheme.entry().payload_bits(),
             // Of an irregular scheme, which the equations do not cover, the mean.
-            bursts: scheme.entry().replicas().mean().ceil() as u32,
+            replicas: scheme.entry().replicas().mean().ceil() as u32,
         };
         comparison.check()?;
         Ok(comparison)
@@ -54,23 +54,23 @@ impl Comparison {
     /// # Errors
     /// Names the field, what was given and what is allowed.
     pub fn check(&self) -> Result<(), FieldError> {
-        let &Comparison { timeslots, carriers, dedicated_bits, random_bits, bursts } = self;
+        let &Comparison { timeslots, carriers, dedicated_bits, random_bits, replicas } = self;
         for (field, value) in [
             ("timeslots", timeslots),
             ("carriers", carriers),
             ("dedicated_bits", dedicated_bits),
             ("random_bits", random_bits),
-            ("bursts", bursts),
+            ("replicas", replicas),
         ] {
             if value == 0 {
                 return Err(FieldError::new(field, "0 was given, at least 1 is needed"));
             }
         }
-        if bursts > timeslots {
+        if replicas > timeslots {
             let message = format!(
-                "{bursts} bursts for a packet, but a terminal with one amplifier sends in {timeslots} timeslots"
+                "{replicas} replicas of a packet, but a terminal with one amplifier sends in {timeslots} timeslots"
             );
-            return Err(FieldError::new("bursts", message));
+            return Err(FieldError::new("replicas", message));
         }
         Ok(())
     }
@@ -88,7 +88,7 @@ impl Comparison {
 
     /// Packets of a user in a frame of random access: as many as its timeslots hold, `⌊N_S / N_block⌋`.
     pub fn random_packets(&self) -> u32 {
-        self.timeslots / self.bursts
+        self.timeslots / self.replicas
     }
 
     /// Useful bits of a user in a frame of random access without loss, for any number of users.
@@ -229,7 +229,7 @@ mod tests {
 
     /// The values of section 5, with MuSCA.
     const PUBLISHED: Comparison =
-        Comparison { timeslots: 40, carriers: 100, dedicated_bits: 920, random_bits: 594, bursts: 3 };
+        Comparison { timeslots: 40, carriers: 100, dedicated_bits: 920, random_bits: 594, replicas: 3 };
 
     #[test]
     fn a_frame_carries_what_the_paper_says() {
@@ -271,8 +271,8 @@ mod tests {
         let refused = |comparison: Comparison| comparison.check().unwrap_err().to_string();
         assert_eq!(refused(Comparison { carriers: 0, ..PUBLISHED }), "carriers: 0 was given, at least 1 is needed");
         assert_eq!(
-            refused(Comparison { bursts: 41, ..PUBLISHED }),
-            "bursts: 41 bursts for a packet, but a terminal with one amplifier sends in 40 timeslots"
+            refused(Comparison { replicas: 41, ..PUBLISHED }),
+            "replicas: 41 replicas of a packet, but a terminal with one amplifier sends in 40 timeslots"
         );
     }
 
@@ -356,10 +356,10 @@ mod tests {
             carriers in 1u32..200,
             dedicated_bits in 1u32..3000,
             random_bits in 1u32..3000,
-            bursts in 1u32..9,
+            replicas in 1u32..9,
         ) {
-            let bursts = bursts.min(timeslots);
-            let comparison = Comparison { timeslots, carriers, dedicated_bits, random_bits, bursts };
+            let replicas = replicas.min(timeslots);
+            let comparison = Comparison { timeslots, carriers, dedicated_bits, random_bits, replicas };
             let random = comparison.random_frame_bits();
             // In whole numbers: bits of all slots compared with those of that many users.
             let no_more = |users: u64| {

@@ -60,8 +60,8 @@ pub struct MethodShare {
     pub method: String,
     /// Useful bits of a packet.
     pub random_bits: u32,
-    /// Slots that a packet takes, at most.
-    pub bursts: u32,
+    /// Replicas of a packet, each in a slot of its own.
+    pub replicas: u32,
     /// Packets that a terminal may send in a frame.
     pub packets_per_frame: u32,
     /// Their useful bits.
@@ -145,7 +145,7 @@ struct Compared {
 impl Compared {
     fn new(named: Named, access: &AccessConfig) -> Result<Compared, ScenarioError> {
         let comparison = Comparison::of(access, &named.scheme).map_err(|error| match error.field.as_str() {
-            "random_bits" | "bursts" => ScenarioError { field: named.field.clone(), ..error },
+            "random_bits" | "replicas" => ScenarioError { field: named.field.clone(), ..error },
             _ => error.within("access"),
         })?;
         Ok(Compared { label: named.label, comparison })
@@ -157,7 +157,7 @@ impl Compared {
         MethodShare {
             method: self.label.clone(),
             random_bits: comparison.random_bits,
-            bursts: comparison.bursts,
+            replicas: comparison.replicas,
             packets_per_frame: comparison.random_packets(),
             random_frame_bits: comparison.random_frame_bits(),
             break_even_users,

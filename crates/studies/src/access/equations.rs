@@ -16,7 +16,7 @@ pub struct BreakEvenUsers {
     carriers: u32,
     dedicated_bits: u32,
     random_bits: u32,
-    bursts: u32,
+    replicas: u32,
 }
 
 /// Asks how probable it is that a datagram is sent again so often (equations 4 and 6).
@@ -56,8 +56,8 @@ pub struct AddedDelay {
 
 /// Equations 1 and 2.
 pub(crate) fn break_even_users(asked: &BreakEvenUsers, _: &Path) -> Result<Json, ScenarioError> {
-    let &BreakEvenUsers { timeslots, carriers, dedicated_bits, random_bits, bursts } = asked;
-    let comparison = analysis::Comparison { timeslots, carriers, dedicated_bits, random_bits, bursts };
+    let &BreakEvenUsers { timeslots, carriers, dedicated_bits, random_bits, replicas } = asked;
+    let comparison = analysis::Comparison { timeslots, carriers, dedicated_bits, random_bits, replicas };
     comparison.check()?;
     Ok(json!(comparison.break_even_users()))
 }

@@ -61,8 +61,8 @@ pub struct PlrReport {
 pub struct PlrMethod {
     /// How the rows call it.
     pub method: String,
-    /// Bursts of a packet, on average.
-    pub bursts_mean: f64,
+    /// Replicas of a packet, on average.
+    pub replicas_mean: f64,
     /// Useful bits of a packet.
     pub payload_bits: u32,
     /// The scheme with all its options, as in a scenario.
@@ -215,7 +215,7 @@ impl Curve {
     fn described(&self) -> PlrMethod {
         PlrMethod {
             method: self.named.label.clone(),
-            bursts_mean: self.scheme.mean_replicas(),
+            replicas_mean: self.scheme.mean_replicas(),
             payload_bits: self.scheme.payload_bits(),
             options: Json::Object(options(&self.named.scheme)),
         }
