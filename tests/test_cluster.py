@@ -14,7 +14,7 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from distributed import LocalCluster
+from distributed import Client, LocalCluster
 
 import transorbit as to
 from conftest import PROGRAM, ROOT
@@ -211,6 +211,35 @@ def test_a_result_that_was_lost_with_its_worker_is_not_waited_for_without_end(
         assert {outcome.key for outcome in found} == keys
     finally:
         pool.close()
+
+
+def test_workers_that_do_not_come_are_not_waited_for_without_end(
+    workers: Workers, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody has started one; or two were asked for, of whom one came and was killed."""
+    monkeypatch.setattr("transorbit.sweep.cluster._WITHOUT_WORKERS_S", 1.0)
+    monkeypatch.setattr("transorbit.sweep.cluster._LOOK_AT_WORKERS_S", 0.1)
+    told = r"^dask: the scheduler has had no worker for [\d.]+ s; {}; what was finished is kept, and the next start"
+    started = time.monotonic()
+    with pytest.raises(to.ScenarioError, match=told.format("0 came")):
+        small().run(dask=workers.address)
+    assert time.monotonic() - started < 20
+
+    store = tmp_path / "s.sqlite"
+    victim = workers.start()
+    with Client(workers.address, set_as_default=False) as client:
+        until(lambda: bool(client.nthreads()))
+        client.cluster = SimpleNamespace(plan={"a", "b"})
+
+        def kill(at: Progress) -> None:
+            if at.computed == 3:
+                victim.kill()
+                victim.wait()
+
+        with pytest.raises(to.ScenarioError, match=told.format("of 2 that were asked for, 1 came")):
+            small(axes=[]).run(dask=client, store=store, progress=kill)
+        client.cluster = None
+    assert 3 <= finished(store) < 12, "what had come is kept"
 
 
 def until(reached: Callable[[], bool]) -> None:

@@ -7,7 +7,7 @@ import time
 from contextlib import nullcontext, suppress
 from typing import TYPE_CHECKING, Any
 
-from transorbit import _core
+from transorbit import _core, _numbers
 from transorbit._core import ScenarioError
 from transorbit.sweep import work
 
@@ -26,6 +26,8 @@ _PATIENCE_S = 2.0
 # How long a result may take to come here. After one that is still there they all have twice as long, up to a limit.
 _TRANSFER_S = 10.0
 _LONGEST_TRANSFER_S = 300.0
+# How long a scheduler may be without any worker. A batch system may keep them waiting.
+_WITHOUT_WORKERS_S = 3600.0
 
 
 def connect(dask: Any) -> Any:
@@ -76,14 +78,16 @@ class Cluster:
         self._transfer_s = _TRANSFER_S
         self._threads = 0
         self._looked = float("-inf")
+        # The workers that were ever there, and since when there is none.
+        self._came: set[str] = set()
+        self._empty_since: float | None = None
         self._error: ScenarioError | None = None
 
     @property
     def room(self) -> int:
         """How many more tasks it takes: workers come and go, and their threads with them."""
         if time.monotonic() - self._looked > _LOOK_AT_WORKERS_S:
-            self._threads = sum(self._client.nthreads().values())
-            self._looked = time.monotonic()
+            self._look()
         return max(_AHEAD * self._threads, _LEAST) - len(self._tasks)
 
     @property
@@ -108,7 +112,7 @@ class Cluster:
         """The outcomes that are there; none after some seconds without any.
 
         Raises:
-            ScenarioError: a worker runs other code, or the scheduler has gone.
+            ScenarioError: a worker runs other code, the scheduler has gone, or it has had no worker for long.
         """
         if self._error:
             raise self._error
@@ -136,6 +140,8 @@ class Cluster:
                 self._error = self._error or error
         if self._error and not outcomes:
             raise self._error
+        if not outcomes:
+            self._check_workers()
         # What is finished is kept first; an error is raised by the next call.
         return outcomes
 
@@ -154,6 +160,27 @@ class Cluster:
             self._tasks.clear()
         if self._own:
             self._client.close()
+
+    def _look(self) -> None:
+        """Find out which workers are there."""
+        workers, self._looked = self._client.nthreads(), time.monotonic()
+        self._threads = sum(workers.values())
+        self._came.update(workers)
+        if self._threads:
+            self._empty_since = None
+        elif self._empty_since is None:
+            self._empty_since = self._looked
+
+    def _check_workers(self) -> None:
+        """Refuse to wait longer for a worker, where there has been none for long."""
+        if self._empty_since is None or (since := time.monotonic() - self._empty_since) < _WITHOUT_WORKERS_S:
+            return
+        asked = len(getattr(getattr(self._client, "cluster", None), "plan", ()))
+        of_asked = f"of {asked} that were asked for, " if asked else ""
+        raise ScenarioError(
+            f"dask: the scheduler has had no worker for {_numbers.duration(since)}; {of_asked}{len(self._came)} came; "
+            "what was finished is kept, and the next start goes on"
+        )
 
     def _outcome(self, future: Any, task: Task) -> Outcome:
         """What came of the task.
