@@ -176,14 +176,14 @@ def proportion(successes: int, trials: int, *, confidence: float = 0.95) -> Inte
 
 
 def resamples(count: int, times: int, *, seed: int = 1) -> list[list[int]]:
-    """For the bootstrap: `times` draws of `count` places with replacement, the same ones for the same seed.
+    """For the bootstrap: `times` draws of `count` indices with replacement, the same ones for the same seed.
 
     Efron (1979), doi:10.1214/aos/1176344552.
     """
     import numpy as np
 
     drawn = np.random.default_rng(seed).integers(0, count, size=(times, count))
-    return [[int(place) for place in row] for row in drawn]
+    return [[int(index) for index in row] for row in drawn]
 
 
 def kolmogorov_smirnov(a: ArrayLike, b: ArrayLike) -> float:
@@ -247,9 +247,9 @@ def compare(
         )
     value = pl.col(metric).cast(pl.Float64)
     found = []
-    for place, first in enumerate(levels[:-1] if every_pair else [baseline]):
+    for index, first in enumerate(levels[:-1] if every_pair else [baseline]):
         base = known.filter(pl.col(between) == first).select(*keys, value.alias("_base"))
-        held = levels[place + 1 :] if every_pair else [level for level in levels if level != first]
+        held = levels[index + 1 :] if every_pair else [level for level in levels if level != first]
         others = known.filter(pl.col(between).is_in(held)).select(*keys, between, value.alias("_value"))
         pairs = others.join(base, on=keys, how="inner", nulls_equal=True, maintain_order="left")
         groups = pairs.partition_by(*within, between, maintain_order=True, as_dict=True)

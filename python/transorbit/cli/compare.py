@@ -77,7 +77,7 @@ def compare(
 def comparison(results: Mapping[str, Result], *, against: str | None = None) -> str:
     """The summaries of several runs side by side, and how they differ from one of them, or all from each other."""
     names = list(results)
-    pairs = [(one, other) for place, one in enumerate(names) for other in names[:place]]
+    pairs = [(one, other) for index, one in enumerate(names) for other in names[:index]]
     if against != ALL:
         base = against or names[0]
         pairs = [(one, base) for one in names if one != base]
@@ -243,7 +243,7 @@ def _blocks(result: SweepResult, found: Mapping[str, Any], axis: Axis, within: S
             ]
             for row in rows.iter_rows(named=True)
         ]
-        words = [Column(head, words=place <= len(within) + 1) for place, head in enumerate(heads)]
+        words = [Column(head, words=index <= len(within) + 1) for index, head in enumerate(heads)]
         yield f"\n{result.metrics[name].title}"
         yield from table([*words, "more than chance"], cells)
 

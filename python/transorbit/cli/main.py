@@ -87,7 +87,7 @@ def _blame(error: Exception) -> int:
 
     package = str(Path(__file__).parents[1])
     frames = traceback.extract_tb(error.__traceback__)
-    ours = max((place for place, frame in enumerate(frames) if frame.filename.startswith(package)), default=-1)
+    ours = max((index for index, frame in enumerate(frames) if frame.filename.startswith(package)), default=-1)
     print("".join(traceback.format_list(frames[ours + 1 :])), end="", file=sys.stderr)
     return _refuse(f"{type(error).__name__}: {error}")
 

@@ -44,19 +44,19 @@ def table(columns: Sequence[Column | str], rows: Iterable[Sequence[object]]) -> 
 
     Columns for which a terminal has no room stand in a table below, beside the first column.
     """
-    named = [one if isinstance(one, Column) else Column(one, words=place == 0) for place, one in enumerate(columns)]
+    named = [one if isinstance(one, Column) else Column(one, words=index == 0) for index, one in enumerate(columns)]
     body = [[str(cell) for cell in row] for row in rows]
-    fitted = [_fitted(column, [row[place] for row in body]) for place, column in enumerate(named)]
+    fitted = [_fitted(column, [row[index] for row in body]) for index, column in enumerate(named)]
     lines: list[str] = []
     for part in _parts([least for _, least in fitted], _room()):
-        grid = _grid(header=any(named[place].head for place in part))
-        for place in part:
-            head, least = fitted[place]
-            words = named[place].words
+        grid = _grid(header=any(named[index].head for index in part))
+        for index in part:
+            head, least = fitted[index]
+            words = named[index].words
             justify: JustifyMethod = "left" if words else "right"
             grid.add_column(head, justify=justify, vertical="top", no_wrap=not words, min_width=least)
         for row in body:
-            grid.add_row(*(_plain(row[place]) for place in part))
+            grid.add_row(*(_plain(row[index]) for index in part))
         lines += [*([""] if lines else []), *_lines(grid)]
     return lines
 
@@ -69,14 +69,14 @@ def _fitted(column: Column, cells: Sequence[str]) -> tuple[str, int]:
 
 
 def _parts(widths: Sequence[int], room: int) -> list[list[int]]:
-    """The places of columns of which so many characters have room beside each other, each time after the first."""
+    """The indices of columns of which so many characters have room beside each other, each time after the first."""
     parts = [[0]]
     used = widths[0]
-    for place, width in enumerate(widths[1:], start=1):
+    for index, width in enumerate(widths[1:], start=1):
         if used + _GAP + width > room and len(parts[-1]) > 1:
             parts.append([0])
             used = widths[0]
-        parts[-1].append(place)
+        parts[-1].append(index)
         used += _GAP + width
     return parts
 

@@ -94,10 +94,10 @@ def _flow(result: Result, seen: pl.DataFrame, wanted: int | None) -> dict[str, A
     """The flow of the summary with that number, or the first; of those alone whose packets have sequence numbers."""
     numbered = set(seen.select("source", "destination").unique().iter_rows())
     flows = result.summary["flows"]
-    of_tcp = [flow for flow in flows if not numbered.isdisjoint({_ends(flow), _ends(flow)[::-1]})]
-    found = [flow for flow in of_tcp if wanted is None or flow["id"] == wanted]
+    numbered_flows = [flow for flow in flows if not numbered.isdisjoint({_ends(flow), _ends(flow)[::-1]})]
+    found = [flow for flow in numbered_flows if wanted is None or flow["id"] == wanted]
     if not found:
-        numbers = ", ".join(str(flow["id"]) for flow in of_tcp[:10]) or "none"
+        numbers = ", ".join(str(flow["id"]) for flow in numbered_flows[:10]) or "none"
         raise ScenarioError(f"flow: {wanted if wanted is not None else 'none'} is no flow with TCP: {numbers}")
     return dict(found[0])
 

@@ -64,7 +64,7 @@ def _of_channel(channel: dict[str, Any]) -> Iterator[tuple[str, object]]:
 def _harq_rows(harq: dict[str, Any]) -> list[list[object]]:
     total = sum(harq["decoded_after"]) + harq["failed"]
     counts = [
-        *((f"{place}", count) for place, count in enumerate(harq["decoded_after"], start=1)),
+        *((f"{transmissions}", count) for transmissions, count in enumerate(harq["decoded_after"], start=1)),
         ("never", harq["failed"]),
     ]
     return [[Cell(name), count, Cell(number(100 * count / total, 4), sort=count)] for name, count in counts]

@@ -324,7 +324,7 @@ def _spread_over(flows: list[dict[str, Any]], most: int) -> list[dict[str, Any]]
     """At most so many, evenly over their order, the first and the last among them."""
     if len(flows) <= most:
         return flows
-    return [flows[round(place * (len(flows) - 1) / (most - 1))] for place in range(most)]
+    return [flows[round(index * (len(flows) - 1) / (most - 1))] for index in range(most)]
 
 
 def _scaled(quantity: Quantity) -> pl.Expr:

@@ -121,10 +121,10 @@ def _charts(made: Page, result: SweepResult, rows: list[_Row]) -> None:
 
 
 def _explorer(result: SweepResult, axes: list[sweeps.Axis], names: list[str], rows: list[_Row]) -> Explorer:
-    places = [{value: place for place, value in enumerate(axis.values)} for axis in axes]
+    indices = [{value: index for index, value in enumerate(axis.values)} for axis in axes]
     points = []
     for row in rows:
-        at = [place[row[axis.name]] for axis, place in zip(axes, places, strict=True)]
+        at = [index[row[axis.name]] for axis, index in zip(axes, indices, strict=True)]
         told = [row["metrics"].get(name, {}) for name in names]
         values = [None if one.get("mean") is None else (one["mean"], one["low"], one["high"]) for one in told]
         points.append((at, values))

@@ -98,7 +98,7 @@ def _link_tiles(summary: dict[str, Any]) -> Iterator[Tile]:
     hop, path = summary["last_hop"], summary["path"]
     harq = hop["harq"]
     if (decided := sum(harq["decoded_after"]) + harq["failed"]) and len(harq["decoded_after"]) > 1:
-        sent = sum(place * count for place, count in enumerate(harq["decoded_after"], start=1))
+        sent = sum(transmissions * count for transmissions, count in enumerate(harq["decoded_after"], start=1))
         sent += len(harq["decoded_after"]) * harq["failed"]
         failed = f"{number(100 * harq['failed'] / decided, 3)} % never decoded"
         yield Tile("Transmissions of a packet", number(sent / decided, 3), "", failed)

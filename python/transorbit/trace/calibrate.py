@@ -252,7 +252,7 @@ def _rates(rates: pl.DataFrame, first_s: float) -> dict[str, Any]:
 
 
 def _quantiles(values: pl.Series, count: int) -> list[float]:
-    shares: Sequence[float] = [place / (count - 1) for place in range(count)]
+    shares: Sequence[float] = [index / (count - 1) for index in range(count)]
     return [float(values.quantile(share, "linear") or 0.0) for share in shares]
 
 
@@ -279,7 +279,7 @@ def _intervals(rows: pl.DataFrame, values: dict[str, float], resamples: int) -> 
     blocks = rows.with_columns(block=pl.col("epoch") // 4).partition_by("block", maintain_order=True)
     found: dict[str, list[float]] = {name: [] for name in values}
     for chosen in statistics.resamples(len(blocks), resamples):
-        drawn = pl.concat([_moved(blocks[place], 5 * number) for number, place in enumerate(chosen)])
+        drawn = pl.concat([_moved(blocks[index], 5 * number) for number, index in enumerate(chosen)])
         try:
             parts = _parts(drawn)
         except ScenarioError:

@@ -215,7 +215,7 @@ def _mahimahi(name: str, text: str, step_s: float | None) -> Measurement:
         counts[min(int(at / width), bins - 1)] += 1
     # Where a trace ends it begins anew: its last row closes the period.
     rates = [count * _OPPORTUNITY_BITS / (width / 1e3) / 1e6 for count in counts]
-    table = _timed([place * width / 1e3 for place in range(bins + 1)], {"rate_down_mbps": [*rates, rates[0]]})
+    table = _timed([index * width / 1e3 for index in range(bins + 1)], {"rate_down_mbps": [*rates, rates[0]]})
     notes = [
         f"{len(times)} opportunities of 1500 B in {period / 1e3:g} s, counted in {width:g} ms (--step)",
         'mahimahi begins anew at the end: repeat = true; no delay: a path needs delay = "20 ms" beside it',

@@ -169,11 +169,11 @@ fn flows(
             place: 0,
         });
         // Drawn from even when the spread is zero: another spread moves no other draw.
-        let share = |place| unit_interval(streams.stream("flow.start", before + place).next_u64());
+        let share = |index| unit_interval(streams.stream("flow.start", before + index).next_u64());
         let offsets: Vec<Duration> =
-            (0..u64::from(entry.count)).map(|place| entry.start_spread.mul_f64(share(place))).collect();
-        let mut own = |purpose: &'static str, place: u32| -> Box<dyn Rng + Send> {
-            Box::new(streams.stream(purpose, before + u64::from(place)))
+            (0..u64::from(entry.count)).map(|index| entry.start_spread.mul_f64(share(index))).collect();
+        let mut own = |purpose: &'static str, index: u32| -> Box<dyn Rng + Send> {
+            Box::new(streams.stream(purpose, before + u64::from(index)))
         };
         for traffic::UserSource { user, source } in traffic.entry().build(&offsets, config.duration, &mut own) {
             let number = made.applications.len() as u32;
