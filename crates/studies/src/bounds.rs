@@ -1,6 +1,6 @@
 //! How large a question and its answer may be.
 
-use sim::ScenarioError;
+use sim::{ScenarioError, positive};
 use units::Duration;
 
 /// The most rows of a table: some gigabytes.
@@ -17,6 +17,13 @@ pub(crate) fn span(field: &str, seconds: f64) -> Result<Duration, ScenarioError>
         }
         seconds => Ok(Duration::from_secs_f64(seconds)),
     }
+}
+
+/// A duration given in seconds that is not 0.
+pub(crate) fn positive_span(field: &str, seconds: f64) -> Result<Duration, ScenarioError> {
+    let duration = span(field, seconds)?;
+    positive(field, duration)?;
+    Ok(duration)
 }
 
 /// An instant in seconds that may be negative.

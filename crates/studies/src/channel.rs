@@ -6,10 +6,10 @@ use channel::ChannelModel;
 use engine::Streams;
 use serde::Deserialize;
 use serde_json::Value as Json;
-use sim::{InputFiles, ScenarioError, Table, channel_from_json, channel_streams, load_channel, positive};
+use sim::{InputFiles, ScenarioError, Table, channel_from_json, channel_streams, load_channel};
 use units::Duration;
 
-use crate::bounds::{MOST_ROWS, span};
+use crate::bounds::{MOST_ROWS, positive_span};
 
 /// Asks for the series that user 0 of a run with this seed meets; without a step, as finely as the channel changes.
 #[derive(Clone, Debug, Deserialize)]
@@ -35,10 +35,8 @@ pub struct Statistics {
 /// `time_s`, `attenuation_db`, `snr_db`, `mutual_information`, `state`.
 pub(crate) fn series(asked: &Series, base: &Path) -> Result<Table, ScenarioError> {
     let model = model(&asked.channel, base)?;
-    let duration = span("duration", asked.duration_s)?;
-    let step = asked.step_s.map(|seconds| span("step", seconds)).transpose()?;
-    positive("duration", duration)?;
-    step.map_or(Ok(()), |step| positive("step", step))?;
+    let duration = positive_span("duration", asked.duration_s)?;
+    let step = asked.step_s.map(|seconds| positive_span("step", seconds)).transpose()?;
     let fine = step.or(model.sampling_interval()).unwrap_or(Duration::from_millis(1));
     let count = duration.as_nanos() / fine.as_nanos().max(1);
     if count > MOST_ROWS {
@@ -59,8 +57,7 @@ pub(crate) fn series(asked: &Series, base: &Path) -> Result<Table, ScenarioError
 /// Attenuation quantiles, time in each state, mutual information; the keys end in their units.
 pub(crate) fn statistics(asked: &Statistics, base: &Path) -> Result<Json, ScenarioError> {
     let model = model(&asked.channel, base)?;
-    let duration = span("duration", asked.duration_s)?;
-    positive("duration", duration)?;
+    let duration = positive_span("duration", asked.duration_s)?;
     let stats = channel::measure(model.as_ref(), duration, &mut channel_streams(Streams::new(asked.seed), 0));
     Ok(serde_json::to_value(&stats).expect("statistics are JSON"))
 }

@@ -5,10 +5,10 @@ use std::path::Path;
 use orbit::{ConstellationPath, DelayTable, Look, TraceFormat};
 use serde::Deserialize;
 use serde_json::{Value as Json, json};
-use sim::{InputFiles, ScenarioError, Table, positive};
+use sim::{InputFiles, ScenarioError, Table};
 use units::{Frequency, Time};
 
-use crate::bounds::span;
+use crate::bounds::positive_span;
 use crate::path::scenario_over;
 
 /// Asks for the one-way delay over a constellation on a grid of time.
@@ -40,8 +40,7 @@ pub struct DelayTrace {
 /// # Errors
 /// Names the field of the path that is wrong, or `duration`.
 pub(crate) fn delay(asked: &Delay, base: &Path) -> Result<Table, ScenarioError> {
-    let duration = span("duration", asked.duration_s)?;
-    positive("duration", duration)?;
+    let duration = positive_span("duration", asked.duration_s)?;
     let DelayTable { rows, trace } =
         orbit::constellation_delay(&path(&asked.path, base)?, duration, &mut InputFiles::new(base))?;
     let known = |value: Option<u32>| value.map_or(f64::NAN, f64::from);
@@ -77,8 +76,7 @@ pub(crate) fn delay(asked: &Delay, base: &Path) -> Result<Table, ScenarioError> 
 /// # Errors
 /// As [`delay`], or the format is unknown.
 pub(crate) fn delay_trace(asked: &DelayTrace, base: &Path) -> Result<Json, ScenarioError> {
-    let duration = span("duration", asked.duration_s)?;
-    positive("duration", duration)?;
+    let duration = positive_span("duration", asked.duration_s)?;
     let format: TraceFormat = serde_json::from_value(json!(asked.format))
         .map_err(|error| ScenarioError::new("format", error.to_string().replace('`', "\"")))?;
     let path = path(&asked.path, base)?;

@@ -5,10 +5,10 @@ use std::path::Path;
 use orbit::{Place, Sky, Station, Vector};
 use serde::Deserialize;
 use serde_json::{Value as Json, json};
-use sim::{ScenarioError, Table, positive};
+use sim::{ScenarioError, Table};
 use units::{Angle, Duration};
 
-use crate::bounds::{instant, span};
+use crate::bounds::{instant, positive_span, span};
 
 use super::sky::{pairs, sky};
 
@@ -97,8 +97,7 @@ fn limit(field: &str, looks: f64) -> Result<(), ScenarioError> {
 /// # Errors
 /// Names what is wrong: the constellation, the place, the duration.
 pub(crate) fn passes(asked: &Passes, base: &Path) -> Result<Table, ScenarioError> {
-    let (start_s, duration) = (instant("start", asked.start_s)?, span("duration", asked.duration_s)?);
-    positive("duration", duration)?;
+    let (start_s, duration) = (instant("start", asked.start_s)?, positive_span("duration", asked.duration_s)?);
     let end_s = start_s + duration.as_secs_f64();
     let (sky, mask) = ready(sky(&asked.constellation, base)?, asked.minimum_elevation_deg, (start_s, end_s))?;
     let place = Place::from_degrees(asked.at.0, asked.at.1);
@@ -122,8 +121,7 @@ pub(crate) fn passes(asked: &Passes, base: &Path) -> Result<Table, ScenarioError
 /// # Errors
 /// As [`passes`].
 pub(crate) fn best_elevation(asked: &BestElevation, base: &Path) -> Result<Json, ScenarioError> {
-    let (start_s, duration) = (instant("start", asked.start_s)?, span("duration", asked.duration_s)?);
-    positive("duration", duration)?;
+    let (start_s, duration) = (instant("start", asked.start_s)?, positive_span("duration", asked.duration_s)?);
     let end_s = start_s + duration.as_secs_f64();
     let (sky, _) = ready(sky(&asked.constellation, base)?, None, (start_s, end_s))?;
     let place = Place::from_degrees(asked.at.0, asked.at.1);
@@ -153,9 +151,7 @@ pub(crate) fn best_elevation(asked: &BestElevation, base: &Path) -> Result<Json,
 /// Names what is wrong: the constellation, the elevation, the duration, a step.
 pub(crate) fn coverage(asked: &Coverage, base: &Path) -> Result<Table, ScenarioError> {
     let &Coverage { minimum_elevation_deg, latitude_step_deg, .. } = asked;
-    let (duration, step) = (span("duration", asked.duration_s)?, span("step", asked.step_s)?);
-    positive("duration", duration)?;
-    positive("step", step)?;
+    let (duration, step) = (positive_span("duration", asked.duration_s)?, positive_span("step", asked.step_s)?);
     if !(0.1..=90.0).contains(&latitude_step_deg) {
         let message = format!("{latitude_step_deg} deg must be between 0.1 deg and 90 deg");
         return Err(ScenarioError::new("latitude_step", message));
