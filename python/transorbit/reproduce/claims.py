@@ -148,7 +148,7 @@ def _by_seed(claim: Claim, tables: Tables) -> dict[int, dict[Group, float]]:
     """The statistic of each seed in each group."""
     whole_table = claim.table in tables.with_seed and "seed" not in claim.for_each
     if not whole_table or "select" in claim.statistic.lower():
-        # What a view or a query within the statistic sees must be of one seed as well.
+        # Views and queries within the statistic must see the rows of one seed only.
         return {seed: _values(claim, tables, [seed], f" with seed {seed}") for seed in tables.seeds}
     by_seed: dict[int, list[tuple[object, ...]]] = {seed: [] for seed in tables.seeds}
     for seed, *row in _rows(claim, tables, tables.seeds, ("seed", *claim.for_each)):
@@ -163,7 +163,6 @@ def _values(claim: Claim, tables: Tables, seeds: Sequence[int], which: str) -> d
 
 def _rows(claim: Claim, tables: Tables, seeds: Sequence[int], by: Sequence[str]) -> list[tuple[Any, ...]]:
     names = columns(by)
-    # The statistic is the item's.
     sql = f"SELECT {names}{', ' if by else ''}({claim.statistic}\n) FROM {quoted(claim.table)}"  # noqa: S608
     return tables.query(f"{sql} GROUP BY {names} ORDER BY {names}" if by else sql, seeds=seeds)
 

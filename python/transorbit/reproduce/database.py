@@ -44,7 +44,7 @@ class Tables:
         import polars as pl
 
         given = {"results": results, "flows": flows, "published": published}
-        # A column in which nothing has a value has no type that the database knows.
+        # A column without any value has a type that the database does not know.
         there = {
             name: frame.with_columns(pl.col(pl.Null).cast(pl.Float64))
             for name, frame in given.items()

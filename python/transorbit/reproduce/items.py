@@ -252,7 +252,7 @@ class _Reader:
         if not other.is_file():
             raise ScenarioError(f"{path}: like: {like}: no such item{hint_or_all(like, self._names())}")
         theirs, where = self._sections(other, (*seen, path))
-        # An item's own sweep is not computed by the other's function, nor the other way round.
+        # An item with a sweep or a study of its own takes neither from the other.
         own = {"sweep", "study"} & sections.keys()
         theirs = {name: value for name, value in theirs.items() if not (own and name in {"sweep", "study"})}
         return theirs | sections, where | origins
@@ -283,7 +283,7 @@ class _Reader:
                 text = path.read_text(encoding="utf-8")
                 raw = tomllib.loads(text)
                 if "claims" in raw:
-                    # Of what is published, the digits count, too: 1.40 is not 1.4.
+                    # The printed digits of a published number count: 1.40 is not 1.4.
                     raw["claims"] = tomllib.loads(text, parse_float=tolerance.Printed)["claims"]
                 self._raw[path] = raw
             except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:

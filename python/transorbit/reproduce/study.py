@@ -123,12 +123,12 @@ class _Modules:
     def load(self, name: str) -> ModuleType:
         """The module of that name, run when it is first asked for."""
         if name not in self._made:
-            # It has the name of this one: a dataclass looks for the module of its class among those that all find.
+            # The name of this module: a dataclass looks up the module of its class in `sys.modules`.
             spec = importlib.util.spec_from_file_location(__name__, self._folder / f"{name}.py")
             assert spec
             assert spec.loader
             made = self._made[name] = importlib.util.module_from_spec(spec)
-            # What `import` calls in the code of a module is what its builtins say.
+            # An `import` in the code of a module calls `__import__` of its `__builtins__`.
             vars(made)["__builtins__"] = {**vars(builtins), "__import__": self._import}
             spec.loader.exec_module(made)
         return self._made[name]

@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 
 def identity(sweep: SweepPlan) -> str:
     """The hash that identifies a sweep in a store."""
-    # What is run does not depend on where its files are: the keys of its runs tell what they hold.
+    # Names of files are left out: a run depends on their contents, which are part of its key.
     names = inputs.names(sweep.tables)
     if sweep.base.text is not None:
         base = inputs.scenario_text(sweep.base.text, names)
     else:
-        # A table comes back from a file in another order.
+        # TOML puts tables after values, so a table that is read from a file may have another order.
         base = json.dumps(inputs.renamed(sweep.base.table, names), sort_keys=True, default=str)
     text = sweep.to_toml(scenario="scenario.toml", files="", names=names) + base
     return hashlib.sha256(text.encode()).hexdigest()
@@ -32,5 +32,5 @@ def differences(one: SweepPlan, other: SweepPlan) -> list[str]:
         return []
     first, second = (tomllib.loads(sweep.to_toml(files="", names=inputs.names(sweep.tables))) for sweep in (one, other))
     names = [name for name in {**first, **second} if first.get(name) != second.get(name)]
-    # What is left is the order or the text of the scenario.
+    # No key differs: it is the order of the keys, or the text of the scenario.
     return names or ["the text of its scenario, or an order"]

@@ -22,7 +22,7 @@ def of(tables: Iterable[Any], folder: Path) -> tuple[Input, ...]:
             if name in found or not (folder / name).is_file():
                 continue
         except (OSError, ValueError):
-            # No name of a file.
+            # The text cannot be the name of a file.
             continue
         contents = (folder / name).read_bytes()
         kept = f"{FOLDER}/{_inside(name)}"

@@ -56,7 +56,7 @@ def scale_of(sql: str) -> tuple[float | None, float | None]:
     factor = float(found["times"] or 1) / float(found["by"] or 1)
     low, high = _columns.limits((found["column"] or found["bare"]).strip('"'))
     if (found["aggregate"] or "").lower() == "sum":
-        # A sum of what is never negative has no other end.
+        # A sum of values that are 0 or more is 0 or more, and has no upper limit.
         low, high = (None if low is None or low < 0 else 0.0), None
     return None if low is None else low * factor, None if high is None else high * factor
 

@@ -226,7 +226,7 @@ class SweepPlan:
         for metric in self.metrics.values():
             sql.check(metric.sql, context=f"metrics.{metric.name}")
         first: ScenarioError | None = None
-        # Where so many fail, no other is waited for.
+        # If these are wrong, the others are taken to be wrong too.
         for point in self.points[:_LOOKED_AT]:
             try:
                 self.scenario(point).check()

@@ -90,7 +90,7 @@ class _Queue:
         self._left = list(sweeps)
         self._pool = pool
         self._ended = ended
-        # The sweeps that wait for a run that is computed.
+        # The sweeps that wait for each run, by its key.
         self._asked: dict[str, list[Runs]] = {}
         # Outcomes that have come and are not kept yet: who is told of one may end the sweep before the next.
         self._come: deque[Outcome] = deque()

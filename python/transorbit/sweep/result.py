@@ -284,7 +284,7 @@ def freeze(sweep: SweepPlan, directory: str | Path) -> Path:
         files=_inputs.FOLDER if copies else "",
         names=names,
     )
-    # First, so that the mark is there before anything else of ours is.
+    # First: the file marks the folder as ours.
     _write(directory / "sweep.toml", f"{_MARK}: what was run here. It is written anew by each start.\n{text}")
     if sweep.base.text is not None:
         _write(directory / "scenario.toml", inputs.scenario_text(sweep.base.text, names))
@@ -346,7 +346,7 @@ def begun(sweep: SweepPlan, directory: Path) -> Iterator[Begun]:
     if is_new:
         folder.good()
     elif folder.is_ours:
-        # What this start reads, which may have changed since the last.
+        # The inputs may have changed since the last start.
         freeze(sweep, directory)
     try:
         yield folder
@@ -418,9 +418,9 @@ def _tables(directory: Path, sweep: SweepPlan, store: Store | None) -> SweepResu
             return None
         runs, flows = (pl.read_parquet(file) for file in files)
     except (pl.exceptions.PolarsError, OSError):
-        # Damaged: the store has it all.
+        # The tables are damaged; they are made again from the store.
         return None
-    # Whoever was killed between the two has left one of them as it was.
+    # A process that was killed between both writes left a new table beside an old one.
     if len(flows) and set(flows["key"]) != set(runs.filter(pl.col("status") == "ok")["key"]):
         return None
     # A run that failed may have ended well since, under the same key.

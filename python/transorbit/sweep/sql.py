@@ -133,7 +133,7 @@ def _database() -> duckdb.DuckDBPyConnection:
 
     import duckdb
 
-    # One that is open when Python ends is complained of on standard error.
+    # A database that is open when Python ends gives a message on standard error.
     atexit.register(_database.cache_clear)
     return duckdb.connect(config=_LOCKED)
 

@@ -221,7 +221,7 @@ def _advance(simulation: _core.Simulation, stop: Callable[[], bool] | None) -> N
 def _fingerprint(toml: str, warm_up: float | str | None, sent: tuple[plugins.Shipped, ...], hashes: Hashes) -> str:
     """SHA-256 over the scenario and all that it names."""
     parts = [toml]
-    # The resolved scenario names its files absolutely: where they are does not matter, what they hold does.
+    # The resolved scenario has absolute names of files; the hash of the contents stands for each.
     for name in sorted({double or single for double, single in _ABSOLUTE.findall(toml)}, key=len, reverse=True):
         path = Path(json.loads(f'"{name}"') if "\\" in name else name)
         if path.is_file():
