@@ -100,7 +100,7 @@ struct Curve {
 
 /// The most packets in a block.
 const MOST_PACKETS: u32 = 1_000_000;
-/// A step: short enough that whoever steps is not kept waiting.
+/// Bursts of one call of [`PlrStudy::advance`]: few, so that Ctrl-C and a progress bar need not wait.
 const STEP_BURSTS: u64 = 100_000;
 
 impl PlrStudy {

@@ -113,7 +113,7 @@ fn label(scenario: &Scenario, scheme: &RandomAccess) -> String {
 fn defaults(scenario: &Scenario, scheme: &RandomAccess) -> Map<String, Json> {
     let read = |value| method(scenario, value).ok().and_then(|method| method.entry().random().map(options));
     read(Value::from(scheme.kind())).unwrap_or_else(|| {
-        // It cannot do without a file: a text that has no default.
+        // A scheme that needs a file: the only text, which has no default.
         let texts = options(scheme).into_iter().filter_map(|(key, value)| Some((key, Value::from(value.as_str()?))));
         let mut usual = read(Value::Table(texts.collect())).unwrap_or_default();
         usual.retain(|_, value| !value.is_string());

@@ -147,9 +147,9 @@ struct Case {
 const RANDOM: &str = "random";
 /// The most users of a case; a scenario may have more.
 const MOST_CASE_USERS: u32 = 100_000;
-/// Sizes of queues follow from it, and they are of no account here: two packets of each user wait, whatever the size.
+/// Sizes of queues follow from it, and do not matter here: two packets of each user wait, whatever the size.
 const BASE_RTT: Duration = Duration::from_secs(1);
-/// A step, in simulated time: short enough that whoever steps is not kept waiting.
+/// Simulated time of one call of [`CapacityStudy::advance`]: short, so that Ctrl-C and a progress bar need not wait.
 const STEP: Duration = Duration::from_millis(500);
 
 impl CapacityStudy {
@@ -167,7 +167,7 @@ impl CapacityStudy {
             check_users(plan.model.as_ref(), case.users)?;
             case.last_hop.check(BASE_RTT, case.users as usize).map_err(|error| error.within("last_hop"))?;
         }
-        let one = LawRequest { transmissions: 1, spacing: config.last_hop.feedback_rtt(plan.hop.mean()) };
+        let one = LawRequest { transmissions: 1, spacing: feedback_rtt(&plan) };
         let information = Information::new(&draw_law(plan.model.as_ref(), one));
         let packet_bytes = config.packet_bytes(&config.flows[0]);
         Ok(CapacityStudy {
@@ -229,7 +229,7 @@ impl CapacityStudy {
             rate_bps: self.plan.config().last_hop.mean_rate().as_bps(),
             packet_bytes: self.packet_bytes,
             packet_information_bits: self.information_bits,
-            feedback_rtt_s: self.plan.config().last_hop.feedback_rtt(self.plan.hop.mean()).as_secs_f64(),
+            feedback_rtt_s: feedback_rtt(&self.plan).as_secs_f64(),
             warnings,
             one_user: one_user?.clone(),
             rows: asked.map(|(row, _)| row.clone()).collect(),
@@ -268,7 +268,6 @@ impl CapacityStudy {
         let users = UsersSummary::new(&user_bps);
         let rate = self.plan.config().last_hop.mean_rate().as_bps() as f64;
         let packet_time_mean_s = harq.bits_per_packet_mean.map(|bits| bits / rate);
-        let late_s = self.plan.config().last_hop.feedback_rtt(self.plan.hop.mean()).as_secs_f64();
         let limit_pps = |information: f64| rate * information / self.information_bits as f64;
         let mean_limit_pps = limit_pps(self.information.mean());
         let best_limit_pps = limit_pps(self.information.best_of(case.users));
@@ -284,7 +283,8 @@ impl CapacityStudy {
             failed_share: share(harq.failed),
             bits_per_packet_mean: harq.bits_per_packet_mean,
             packet_time_mean_s,
-            spacing_users: packet_time_mean_s.map(|packet_s| spacing_users(late_s, packet_s)),
+            spacing_users: packet_time_mean_s
+                .map(|packet_s| spacing_users(feedback_rtt(&self.plan).as_secs_f64(), packet_s)),
             given_up_packets: saturation.given_up,
             user_useful_min_bps: users.goodput_min_bps,
             user_useful_mean_bps: users.goodput_mean_bps,
@@ -296,6 +296,11 @@ impl CapacityStudy {
             best_limit_pps,
         }
     }
+}
+
+/// The time from the end of a burst until the sender has its feedback, at the mean delay of the last hop.
+fn feedback_rtt(plan: &Plan) -> Duration {
+    plan.config().last_hop.feedback_rtt(plan.hop.mean())
 }
 
 /// Every policy with every number of users, and one user.

@@ -74,7 +74,7 @@ impl Saturation {
 
     /// Offers a packet for each that has left the queues, after one to the user who has waited longest for room.
     fn refill(&mut self, now: Time) {
-        // Those who leave in this very pass, to make room for others, wait for the next.
+        // Packets that leave during this pass, to make room for others, are replaced in the next.
         for user in std::mem::take(&mut self.left) {
             let first = self.owed.pop_front();
             for user in first.into_iter().chain([user]) {
