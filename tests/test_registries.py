@@ -26,6 +26,12 @@ NAMES = {
     "python/transorbit/plugins.py": "the kind by which a scenario asks for a user's own Python",
     "python/transorbit/plots/capacity.py": "the capacity study's bound has a label of its own",
 }
+# Where else the struct of a kind's options may be named, and why.
+STRUCTS = {
+    "crates/packetdrill/src/run/sysctl.rs": "translates a kernel's settings into those of TCP",
+    "crates/studies/src/constellation/delays.rs": "the delay of a path over a constellation is asked for",
+    "crates/studies/src/constellation/globe.rs": "a path over a constellation is drawn",
+}
 BLOCK = re.compile(r"units::registry! \{.*?pub enum (\w+): dyn \w+ \{(.*?)\n\s*\}", re.DOTALL)
 LINE = re.compile(r'"([\w-]+)" => (\w+)\((\w+)\)(?: in (\w+))?,')
 
@@ -35,6 +41,8 @@ class Kind:
     registry: str
     name: str
     variant: str
+    # The struct of its options.
+    config: str
     # Where it may be named: its own file or folder, and the file of the registry's line.
     files: tuple[Path, ...]
 
@@ -60,7 +68,7 @@ def kinds() -> list[Kind]:
                 struct = re.compile(rf"pub struct {config}\b")
                 own = [path.parent / f"{module}.rs", path.parent / module] if module else []
                 own += [other for other, text in sources().items() if struct.search(text)]
-                found.append(Kind(registry, name, variant, tuple(own)))
+                found.append(Kind(registry, name, variant, config, tuple(own)))
     return found
 
 
@@ -90,6 +98,26 @@ def test_no_variant_is_named_outside_its_file() -> None:
                 found[path.relative_to(ROOT).as_posix()] += hits
 
     assert not found
+
+
+def crate(path: Path) -> str:
+    return path.relative_to(ROOT / "crates").parts[0]
+
+
+def test_no_other_crate_names_the_options_of_a_kind() -> None:
+    """A crate that needs a kind of another one asks the registry for it."""
+    structs = {(crate(kind.files[0]), kind.config) for kind in kinds()}
+    # `link::scheduler::pf::PfConfig` or `link::{PfConfig, …}`.
+    named = re.compile(r"\b([a-z]\w*)::(?:[a-z]\w*::)*(\{[^;]*?\}|[A-Z]\w*)")
+    found = {
+        path.relative_to(ROOT).as_posix()
+        for path, text in sources().items()
+        for owner, names in named.findall(text)
+        for name in re.findall(r"\b[A-Z]\w*", names)
+        if owner != crate(path) and (owner, name) in structs
+    }
+
+    assert found == set(STRUCTS)
 
 
 # Names that have another meaning elsewhere, as a column of the record, a unit or a protocol: a text that is one of them
