@@ -7,6 +7,7 @@
 //! [`generate`] give statistics and series. A channel's `held` says how its series goes on.
 
 pub mod code;
+mod elementary;
 mod geometry;
 mod held;
 mod level;

@@ -1,354 +1,248 @@
-//! Standard normal numbers with the same bits on every machine.
+//! Standard normal numbers, many at once, with the same bits on every machine.
 //!
-//! General purpose libraries take the logarithms and exponentials of their rejection steps from the platform, whose
-//! last bits differ; here they are libm's.
+//! Box and Muller's method has no branches. So eight numbers are made at a time, in registers as wide as the processor
+//! has them, of eight generators side by side; and so many numbers always take so many random words.
 
-use std::ops::Range;
-use std::sync::OnceLock;
+use std::array::from_fn;
 
 use multiversion::multiversion;
 use rand::Rng;
-use units::chance::{exponential, unit_interval};
 
-/// A stream of independent standard normal numbers, drawn ahead, which is possible because the generator serves no
-/// other stream.
-pub(crate) struct Normals {
-    rng: Box<dyn Rng + Send>,
-    layers: &'static Layers,
-    ahead: [f64; AHEAD],
-    /// The numbers of `ahead` that are not used yet.
-    unused: Range<usize>,
-}
+use crate::elementary::{direction, ln};
 
-/// Words that are drawn together: one for each lane and each bit of a mask.
-const AHEAD: usize = LANES * u32::BITS as usize;
-const LANES: usize = 4;
+/// Numbers that are made at a time.
+pub(crate) const LANES: usize = 16;
 
-impl Normals {
-    pub(crate) fn new(rng: Box<dyn Rng + Send>) -> Normals {
-        Normals { rng, layers: Layers::get(), ahead: [0.0; AHEAD], unused: 0..0 }
+pub(crate) type Lanes<T> = [T; LANES];
+
+/// Generators of complex normal numbers.
+#[derive(Clone)]
+pub(crate) struct Generators(Words);
+
+/// Generators of random words: xoshiro128++ (Blackman and Vigna 2021) in each lane.
+#[derive(Clone, Copy)]
+struct Words([Lanes<u32>; 4]);
+
+impl Generators {
+    /// Their first states are taken from `rng`.
+    pub(crate) fn new(mut rng: Box<dyn Rng + Send>) -> Generators {
+        Generators(Words(from_fn(|_| from_fn(|_| rng.next_u32()))))
     }
 
-    /// The next number, as [`normal`] draws it.
-    #[inline]
-    pub(crate) fn draw(&mut self) -> f64 {
-        self.run(1)[0]
+    /// Makes complex normal numbers, the standard deviation of whose real and imaginary parts are given.
+    pub(crate) fn make(&mut self, deviations: &[Lanes<f32>], re: &mut [Lanes<f32>], im: &mut [Lanes<f32>]) {
+        make(&mut self.0, deviations, re, im);
     }
 
-    /// Fills `out` with the next numbers.
-    pub(crate) fn fill(&mut self, mut out: &mut [f64]) {
-        while !out.is_empty() {
-            let run = self.run(out.len());
-            let (filled, rest) = out.split_at_mut(run.len());
-            filled.copy_from_slice(run);
-            out = rest;
-        }
-    }
-
-    /// Passes over the next numbers.
-    pub(crate) fn skip(&mut self, mut numbers: usize) {
-        while numbers > 0 {
-            numbers -= self.run(numbers).len();
-        }
-    }
-
-    /// Some of the next numbers: at least one, at most `most`.
-    #[inline]
-    pub(crate) fn run(&mut self, most: usize) -> &[f64] {
-        self.run_mut(most).1
-    }
-
-    /// As [`Normals::run`], and the index of the first number, for [`Normals::kept`].
-    #[inline]
-    pub(crate) fn run_mut(&mut self, most: usize) -> (usize, &mut [f64]) {
-        if self.unused.is_empty() {
-            self.refill();
-        }
-        let start = self.unused.start;
-        self.unused.start = self.unused.end.min(start + most);
-        (start, &mut self.ahead[start..self.unused.start])
-    }
-
-    /// What the caller wrote over the number `index` of the last run.
-    #[inline]
-    pub(crate) fn kept(&self, index: usize) -> f64 {
-        self.ahead[index]
-    }
-
-    /// Draws the next words, and makes at least one number of them.
-    #[cold]
-    fn refill(&mut self) {
-        let mut words = [[0; 8]; AHEAD];
-        while self.unused.is_empty() {
-            self.rng.fill_bytes(words.as_flattened_mut());
-            let outside = look_up(self.layers, &words, &mut self.ahead);
-            self.unused = 0..self.settle(&words, outside);
-        }
-    }
-
-    /// Decides about the numbers outside of the core, and leaves no gap where several words made one number or none;
-    /// how many numbers there are.
-    fn settle(&mut self, words: &[[u8; 8]; AHEAD], outside: [u32; LANES]) -> usize {
-        let Normals { rng, layers, ahead, .. } = self;
-        // Words that were used, and numbers that were made.
-        let (mut used, mut made) = (0, 0);
-        let mut groups = outside.iter().fold(0, |any, lane| any | lane);
-        while groups != 0 {
-            let group = groups.trailing_zeros() as usize;
-            groups &= groups - 1;
-            for lane in (0..LANES).filter(|&lane| outside[lane] >> group & 1 == 1) {
-                let index = LANES * group + lane;
-                if index < used {
-                    continue; // a word that decided about the number before
-                }
-                ahead.copy_within(used..index, made);
-                made += index - used;
-                used = index + 1;
-                let mut uniform = || {
-                    let word = words.get(used).map_or_else(|| rng.next_u64(), |&word| u64::from_le_bytes(word));
-                    used += 1;
-                    unit_interval(word)
-                };
-                let word = u64::from_le_bytes(words[index]);
-                if let Some(x) = layers.beyond_the_core(word, ahead[index], &mut uniform) {
-                    ahead[made] = x;
-                    made += 1;
-                }
-            }
-        }
-        let used = used.min(AHEAD);
-        ahead.copy_within(used.., made);
-        made + AHEAD - used
+    /// Passes over the numbers of so many calls of eight.
+    pub(crate) fn skip(&mut self, lanes: usize) {
+        skip(&mut self.0, 2 * lanes);
     }
 }
 
-/// A standard normal number, by the ziggurat of Marsaglia and Tsang (2000) with 256 layers, with the layer and the
-/// abscissa taken from different bits of a draw (Doornik 2005).
-pub(crate) fn normal(rng: &mut dyn Rng) -> f64 {
-    let layers = Layers::get();
-    loop {
-        let word = rng.next_u64();
-        let layer = (word & 0xff) as usize;
-        let x = abscissa(word) * layers.scaled_edge[layer];
-        let number = match x.abs() < layers.edge[layer + 1] {
-            true => Some(x),
-            false => layers.beyond_the_core(word, x, &mut || unit_interval(rng.next_u64())),
-        };
-        if let Some(number) = number {
-            return number;
+impl Words {
+    #[inline(always)]
+    fn draw(&mut self, drawn: &mut Lanes<u32>) {
+        let Words([a, b, c, d]) = self;
+        for lane in 0..LANES {
+            let (s0, s1) = (a[lane], b[lane]);
+            let (s2, s3) = (c[lane] ^ s0, d[lane] ^ s1);
+            drawn[lane] = s0.wrapping_add(d[lane]).rotate_left(7).wrapping_add(s0);
+            (a[lane], b[lane], c[lane], d[lane]) = (s0 ^ s3, s1 ^ s2, s2 ^ s1 << 9, s3.rotate_left(11));
         }
     }
 }
 
-/// The abscissa at which the tail begins, and the area of a layer, for 256 layers (Marsaglia and Tsang 2000, section
-/// 2).
-const TAIL: f64 = 3.654_152_885_361_009;
-const AREA: f64 = 0.004_928_673_233_992_336;
-
-struct Layers {
-    /// Edge over 2^52.
-    scaled_edge: [f64; 256],
-    /// Right edges; layer 0 is as wide as a rectangle with the area of the base strip and its tail.
-    edge: [f64; 257],
-    /// The curve at the edges.
-    height: [f64; 257],
+/// The magnitude of a complex number with standard normal parts: at most 6.7.
+#[inline(always)]
+fn radius(word: u32) -> f32 {
+    // A signed integer is what processors convert several of at once. The half keeps the number above 0.
+    let uniform = ((word >> 1) as i32 as f32 + 0.5) * (1.0 / (1u32 << 31) as f32);
+    (-2.0 * ln(uniform)).sqrt()
 }
 
-impl Layers {
-    fn get() -> &'static Layers {
-        static LAYERS: OnceLock<Layers> = OnceLock::new();
-        LAYERS.get_or_init(Layers::new)
-    }
-
-    fn new() -> Layers {
-        let mut edge = [0.0; 257];
-        edge[0] = AREA / density(TAIL);
-        edge[1] = TAIL;
-        for i in 2..256 {
-            edge[i] = (-2.0 * libm::log(AREA / edge[i - 1] + density(edge[i - 1]))).sqrt();
-        }
-        let scaled_edge = std::array::from_fn(|i| edge[i] * (1.0 / (1u64 << 52) as f64));
-        Layers { scaled_edge, edge, height: edge.map(density) }
-    }
-
-    /// One draw in a hundred: in the tail, or in the part of a layer that the curve cuts. `None` if it is above the
-    /// curve.
-    #[cold]
-    fn beyond_the_core(&self, word: u64, x: f64, uniform: &mut dyn FnMut() -> f64) -> Option<f64> {
-        let layer = (word & 0xff) as usize;
-        if layer == 0 {
-            return Some(tail(uniform).copysign(x));
-        }
-        let (low, high) = (self.height[layer], self.height[layer + 1]);
-        let y = low + (high - low) * uniform();
-        (y < density(x)).then_some(x)
-    }
-}
-
-/// The tail, by Marsaglia (1964).
-fn tail(uniform: &mut dyn FnMut() -> f64) -> f64 {
-    loop {
-        let x = exponential(uniform()) / TAIL;
-        let y = exponential(uniform());
-        if 2.0 * y >= x * x {
-            return TAIL + x;
-        }
-    }
-}
-
-/// The numbers of words, or their abscissas where they must be compared with the curve, with a bit for each of these:
-/// in the word of a lane, that of a group of [`LANES`]. On processors with wider registers these are used, with the
-/// same rounding.
+/// On processors with wider registers these are used, with the same rounding.
 #[multiversion(targets("x86_64+avx2"))]
-fn look_up(layers: &Layers, words: &[[u8; 8]; AHEAD], numbers: &mut [f64; AHEAD]) -> [u32; LANES] {
-    look_up_here(layers, words, numbers)
+fn make(words: &mut Words, deviations: &[Lanes<f32>], re: &mut [Lanes<f32>], im: &mut [Lanes<f32>]) {
+    make_here(words, deviations, re, im);
 }
 
 /// In registers as wide as the caller is compiled for.
 #[inline(always)]
-fn look_up_here(layers: &Layers, words: &[[u8; 8]; AHEAD], numbers: &mut [f64; AHEAD]) -> [u32; LANES] {
-    let mut outside = [0; LANES];
-    for (words, numbers) in words.as_chunks::<LANES>().0.iter().zip(numbers.as_chunks_mut().0) {
-        let layer = words.map(|[layer, ..]| usize::from(layer));
-        let (scale, edge) = (layer.map(|layer| layers.scaled_edge[layer]), layer.map(|layer| layers.edge[layer + 1]));
-        let words = words.map(u64::from_le_bytes);
-        let x: [f64; LANES] = std::array::from_fn(|lane| abscissa(words[lane]) * scale[lane]);
-        outside = std::array::from_fn(|lane| outside[lane] >> 1 | u32::from(x[lane].abs() >= edge[lane]) << 31);
-        *numbers = x;
+fn make_here(words: &mut Words, deviations: &[Lanes<f32>], re: &mut [Lanes<f32>], im: &mut [Lanes<f32>]) {
+    const AT_ONCE: usize = 8;
+    let mut here = *words;
+    let (mut radii, mut directions) = ([[0; LANES]; AT_ONCE], [[0; LANES]; AT_ONCE]);
+    for ((deviations, re), im) in deviations.chunks(AT_ONCE).zip(re.chunks_mut(AT_ONCE)).zip(im.chunks_mut(AT_ONCE)) {
+        let lanes = deviations.len();
+        for (radii, directions) in radii[..lanes].iter_mut().zip(&mut directions[..lanes]) {
+            here.draw(radii);
+            here.draw(directions);
+        }
+        let (radii, directions) = (radii[..lanes].as_flattened(), directions[..lanes].as_flattened());
+        box_muller(radii, directions, deviations.as_flattened(), re.as_flattened_mut(), im.as_flattened_mut());
     }
-    outside
+    *words = here;
 }
 
-/// The upper 53 bits of a word as a signed number. Each step is exact, and possible for several words at once, which
-/// the conversion of a 64-bit integer is not on most processors.
+/// Complex numbers whose parts are independent and normal, by Box and Muller (1958). Loops over all, so that the
+/// compiler computes several at once; two, so that the coefficients of each stay in registers.
 #[inline(always)]
-fn abscissa(word: u64) -> f64 {
-    // 2^84 and 2^52, whose last bits are worth 2^32 and 1.
-    const UPPER: f64 = (1u128 << 84) as f64;
-    const LOWER: f64 = (1u64 << 52) as f64;
-    // The sign is the highest bit, worth -2^52; as the highest bit of a positive number, the other way round, 2^52.
-    let upper = f64::from_bits((UPPER.to_bits() ^ 1 << 20) ^ word >> 43);
-    let lower = f64::from_bits(LOWER.to_bits() | word >> 11 & 0xffff_ffff);
-    upper - (UPPER + 2.0 * LOWER) + lower
+fn box_muller(radii: &[u32], directions: &[u32], deviations: &[f32], re: &mut [f32], im: &mut [f32]) {
+    let numbers = radii.len();
+    let (directions, deviations) = (&directions[..numbers], &deviations[..numbers]);
+    let (re, im) = (&mut re[..numbers], &mut im[..numbers]);
+    for number in 0..numbers {
+        re[number] = deviations[number] * radius(radii[number]);
+    }
+    for number in 0..numbers {
+        let (radius, (cos, sin)) = (re[number], direction(directions[number]));
+        (re[number], im[number]) = (radius * cos, radius * sin);
+    }
 }
 
-/// The normal density without its factor.
-fn density(x: f64) -> f64 {
-    libm::exp(-x * x / 2.0)
+#[multiversion(targets("x86_64+avx2"))]
+fn skip(words: &mut Words, times: usize) {
+    let (mut here, mut drawn) = (*words, [0; LANES]);
+    for _ in 0..times {
+        here.draw(&mut drawn);
+    }
+    *words = here;
+}
+
+/// A stream of independent standard normal numbers, drawn ahead.
+pub(crate) struct Normals {
+    generators: Generators,
+    ahead: [[Lanes<f32>; PAIRS]; 2],
+    /// The index of the first number of `ahead` that is not used yet.
+    next: usize,
+}
+
+/// Lanes of complex numbers that are drawn together.
+const PAIRS: usize = 4;
+const AHEAD: usize = 2 * PAIRS * LANES;
+
+impl Normals {
+    pub(crate) fn new(rng: Box<dyn Rng + Send>) -> Normals {
+        Normals { generators: Generators::new(rng), ahead: [[[0.0; LANES]; PAIRS]; 2], next: AHEAD }
+    }
+
+    /// The next number.
+    #[inline]
+    pub(crate) fn draw(&mut self) -> f32 {
+        self.run(1).1[0]
+    }
+
+    /// Some of the next numbers: at least one, at most `most`; and the index of the first, for [`Normals::kept`].
+    #[inline]
+    pub(crate) fn run(&mut self, most: usize) -> (usize, &mut [f32]) {
+        if self.next == AHEAD {
+            self.refill();
+        }
+        let start = self.next;
+        self.next = AHEAD.min(start + most);
+        (start, &mut self.ahead.as_flattened_mut().as_flattened_mut()[start..self.next])
+    }
+
+    /// What the caller wrote over the number `index` of the last run.
+    #[inline]
+    pub(crate) fn kept(&self, index: usize) -> f32 {
+        self.ahead.as_flattened().as_flattened()[index]
+    }
+
+    #[cold]
+    fn refill(&mut self) {
+        let [re, im] = &mut self.ahead;
+        self.generators.make(&[[1.0; LANES]; PAIRS], re, im);
+        self.next = 0;
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use rand::SeedableRng;
-    use rand_xoshiro::Xoshiro256PlusPlus;
+    use rand_xoshiro::{Xoshiro128PlusPlus, Xoshiro256PlusPlus};
     use units::chance::normal_cdf;
+
+    fn generator(seed: u64) -> Box<dyn Rng + Send> {
+        Box::new(Xoshiro256PlusPlus::seed_from_u64(seed))
+    }
 
     #[test]
     fn follows_the_normal_law() {
         const N: usize = 1_000_000;
-        let mut normals = Normals::new(Box::new(Xoshiro256PlusPlus::seed_from_u64(5)));
-        let mut sample: Vec<f64> = (0..N).map(|_| normals.draw()).collect();
+        let mut normals = Normals::new(generator(5));
+        let mut sample: Vec<f64> = (0..N).map(|_| f64::from(normals.draw())).collect();
         let moment = |k: i32| sample.iter().map(|x| libm::pow(*x, f64::from(k))).sum::<f64>() / N as f64;
         // Variances of the moments: 1, 2, 15, 96 over N.
         for (k, expected, variance) in [(1, 0.0, 1.0_f64), (2, 1.0, 2.0), (3, 0.0, 15.0), (4, 3.0, 96.0)] {
             assert!((moment(k) - expected).abs() < 4.0 * (variance / N as f64).sqrt(), "moment {k}: {}", moment(k));
         }
+        for lag in [1, LANES, PAIRS * LANES, AHEAD] {
+            let product = sample.iter().zip(&sample[lag..]).map(|(a, b)| a * b).sum::<f64>() / (N - lag) as f64;
+            assert!(product.abs() < 4.0 / (N as f64).sqrt(), "correlation {product} after {lag}");
+        }
         sample.sort_by(f64::total_cmp);
         let distance = (0..N).map(|i| (normal_cdf(sample[i]) - (i as f64 + 0.5) / N as f64).abs()).fold(0.0, f64::max);
         assert!(distance < 1.63 / (N as f64).sqrt(), "Kolmogorov-Smirnov distance {distance}");
-        let tail = sample.iter().filter(|x| x.abs() > TAIL).count() as f64;
-        let expected = 2.0 * normal_cdf(-TAIL) * N as f64;
-        assert!((tail - expected).abs() < 4.0 * expected.sqrt(), "{tail} in the tails against {expected}");
-    }
-
-    /// The method draw by draw, as it is published.
-    struct Plain(Xoshiro256PlusPlus, Layers);
-
-    impl Plain {
-        fn draw(&mut self) -> f64 {
-            let Plain(rng, layers) = self;
-            loop {
-                let bits = rng.next_u64();
-                let layer = (bits & 0xff) as usize;
-                let x = (bits as i64 >> 11) as f64 * (1.0 / (1u64 << 52) as f64) * layers.edge[layer];
-                if x.abs() < layers.edge[layer + 1] {
-                    return x;
-                }
-                if layer == 0 {
-                    loop {
-                        let x = -libm::log(1.0 - unit_interval(rng.next_u64())) / TAIL;
-                        let y = -libm::log(1.0 - unit_interval(rng.next_u64()));
-                        if 2.0 * y >= x * x {
-                            return (TAIL + x).copysign(bits as i64 as f64);
-                        }
-                    }
-                }
-                let y = unit_interval(rng.next_u64());
-                if layers.height[layer] + (layers.height[layer + 1] - layers.height[layer]) * y < density(x) {
-                    return x;
-                }
-            }
+        for edge in [3.0, 3.7, 4.3] {
+            let tail = sample.iter().filter(|x| x.abs() > edge).count() as f64;
+            let expected = 2.0 * normal_cdf(-edge) * N as f64;
+            assert!((tail - expected).abs() < 4.0 * expected.sqrt(), "{tail} beyond {edge} against {expected}");
         }
     }
 
     #[test]
-    fn drawing_ahead_changes_no_number() {
-        let generator = Xoshiro256PlusPlus::seed_from_u64(9);
-        let (mut normals, mut plain) = (Normals::new(Box::new(generator.clone())), Plain(generator, Layers::new()));
-        let mut some = [0.0; 200];
-        for i in 0..20_000 {
-            assert_eq!(normals.draw().to_bits(), plain.draw().to_bits(), "number {i}");
-            if i % 997 == 0 {
-                let some = &mut some[..i / 100];
-                normals.fill(some);
-                some.iter().for_each(|x| assert_eq!(x.to_bits(), plain.draw().to_bits(), "after number {i}"));
-            }
-            if i % 37 == 0 {
-                normals.skip(i / 200);
-                (0..i / 200).for_each(|_| _ = plain.draw());
-            }
+    fn a_lane_is_the_published_generator() {
+        let mut words = Generators::new(generator(4)).0;
+        let mut published: Lanes<Xoshiro128PlusPlus> = from_fn(|lane| {
+            let state = words.0.map(|lanes| lanes[lane].to_le_bytes());
+            Xoshiro128PlusPlus::from_seed(state.as_flattened().try_into().unwrap())
+        });
+        for _ in 0..1000 {
+            let mut drawn = [0; LANES];
+            words.draw(&mut drawn);
+            assert_eq!(drawn, from_fn(|lane| published[lane].next_u32()));
         }
     }
 
     #[test]
-    fn a_single_draw_takes_the_same_words() {
-        let mut generator = Xoshiro256PlusPlus::seed_from_u64(11);
-        let mut plain = Plain(generator.clone(), Layers::new());
-        for i in 0..20_000 {
-            assert_eq!(normal(&mut generator).to_bits(), plain.draw().to_bits(), "number {i}");
+    fn runs_of_any_length_are_the_same_stream() {
+        let (mut single, mut runs) = (Normals::new(generator(9)), Normals::new(generator(9)));
+        for most in (1..200).cycle().take(5000) {
+            let (_, run) = runs.run(most);
+            assert!((1..=most).contains(&run.len()));
+            run.iter().for_each(|number| assert_eq!(number.to_bits(), single.draw().to_bits()));
         }
-        assert_eq!(generator, plain.0);
+    }
+
+    #[test]
+    fn passing_over_numbers_takes_their_words() {
+        let (mut made, mut skipped) = (Generators::new(generator(2)), Generators::new(generator(2)));
+        let mut space = [[[0.0; LANES]; 9]; 2];
+        let [re, im] = &mut space;
+        made.make(&[[1.0; LANES]; 9], re, im);
+        skipped.skip(9);
+        assert_eq!(made.0.0, skipped.0.0);
     }
 
     #[test]
     fn wide_registers_make_the_same_bits() {
-        let (layers, mut generator) = (Layers::new(), Xoshiro256PlusPlus::seed_from_u64(3));
-        for _ in 0..1000 {
-            let words = std::array::from_fn(|_| generator.next_u64().to_le_bytes());
-            let (mut numbers, mut here) = ([0.0; AHEAD], [1.0; AHEAD]);
-            assert_eq!(look_up(&layers, &words, &mut numbers), look_up_here(&layers, &words, &mut here));
-            assert_eq!(numbers.map(f64::to_bits), here.map(f64::to_bits));
-        }
-        for word in [0, 1, 1 << 10, 1 << 11, 1 << 12, i64::MAX as u64, 1 << 63, u64::MAX, u64::MAX << 11] {
-            assert_eq!(abscissa(word), (word as i64 >> 11) as f64, "{word:x}");
-        }
+        const MANY: usize = 1000;
+        let (mut wide, mut here) = (Generators::new(generator(3)).0, Generators::new(generator(3)).0);
+        let deviations = vec![[0.7; LANES]; MANY];
+        let mut numbers = [0; 4].map(|_| vec![[0.0; LANES]; MANY]);
+        let [wide_re, wide_im, here_re, here_im] = &mut numbers;
+        make(&mut wide, &deviations, wide_re, wide_im);
+        make_here(&mut here, &deviations, here_re, here_im);
+        let bits = |numbers: &[Lanes<f32>]| numbers.as_flattened().iter().map(|x| x.to_bits()).collect::<Vec<_>>();
+        assert!(bits(wide_re) == bits(here_re) && bits(wide_im) == bits(here_im));
+        assert_eq!(wide.0, here.0);
     }
 
     #[test]
-    fn bytes_are_the_words_in_little_endian_order() {
-        let mut words = Xoshiro256PlusPlus::seed_from_u64(4);
-        let mut bytes = [0; 8 * AHEAD];
-        words.clone().fill_bytes(&mut bytes);
-        for bytes in bytes.as_chunks().0 {
-            assert_eq!(u64::from_le_bytes(*bytes), words.next_u64());
-        }
-    }
-
-    #[test]
-    fn the_layers_close_at_the_top() {
-        let layers = Layers::new();
-        let last = layers.edge[255] * (1.0 - layers.height[255]);
-        assert!((last - AREA).abs() < 1e-9, "the top layer has area {last}");
+    fn the_extreme_words_make_numbers() {
+        assert!((6.6..6.7).contains(&radius(0)) && (0.0..1e-3).contains(&radius(u32::MAX)));
     }
 }

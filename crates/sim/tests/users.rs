@@ -231,7 +231,7 @@ fn what_cannot_be_is_refused_with_its_path() {
     assert!(many.starts_with("flows: about 20000000 flows would arrive"), "{many}");
     let crowd = scenario(CALLS, &["flows.0.count=1000000"]).check().unwrap_err().to_string();
     assert!(
-        crowd.starts_with("channel: 1000000 users have one of their own, each of 34 KiB of memory: at most"),
+        crowd.starts_with("channel: 1000000 users have one of their own, each of 18 KiB of memory: at most"),
         "{crowd}"
     );
     let pep = refusal(LABORATORY, "flows.0={ transport = \"tcp\", traffic = \"web\", pep = { delay = \"10 ms\" } }");

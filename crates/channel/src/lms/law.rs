@@ -56,8 +56,7 @@ pub(crate) fn draw(
         }
         track.restart(start_m);
         shadowing.restart(motion.speed_mps * spacing_s, (along.shadowing_correlation_m)(start_m));
-        normals.fill(independent.as_flattened_mut());
-        independent.as_flattened_mut().iter_mut().for_each(|part| *part *= half);
+        independent.as_flattened_mut().iter_mut().for_each(|part| *part = half * f64::from(normals.draw()));
         for (i, weights) in mixing.iter().enumerate() {
             let elapsed = spacing_s * i as f64;
             let (loo, _) = track.at(start_m + motion.speed_mps * elapsed);
@@ -66,6 +65,7 @@ pub(crate) fn draw(
                 multipath[0] += weight * part[0];
                 multipath[1] += weight * part[1];
             }
+            let multipath = multipath.map(|part| part as f32);
             let gain = gain_db(rays.amplitudes(loo, shadowing.step()), multipath, directions[i]);
             let snr = (level.at(start + spacing * i as u64) + gain).max(ERASED.get());
             samples.push(qpsk::mutual_information(Db::new(snr)) as f32);

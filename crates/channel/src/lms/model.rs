@@ -290,8 +290,8 @@ impl<S: Site, L: Level> Channel for FadingChannel<S, L> {
         Observation {
             attenuation: Some(Db::new(-sample.gain_db)),
             state: Some(self.site.state_name(sample.state)),
-            shadowing: Some(sample.shadowing),
-            multipath: Some(sample.multipath),
+            shadowing: Some(sample.shadowing.into()),
+            multipath: Some(sample.multipath.map(f64::from)),
         }
     }
 }

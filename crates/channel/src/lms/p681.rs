@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 use rand::Rng;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use units::chance::{normal_cdf, unit_interval};
+use units::chance::{self, normal_cdf, unit_interval};
 use units::{Angle, Db, Duration, Frequency, OrOrbit, Speed};
 
 use super::course::{Course, Published};
@@ -16,7 +16,6 @@ use super::parameters::Loo;
 use super::states::Track;
 use crate::held::Held;
 use crate::link_budget::LinkBudget;
-use crate::normal::normal;
 
 /// Land mobile satellite fading in L and S band at 20 to 70 degrees: two states, by ITU-R P.681-11.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -187,6 +186,10 @@ impl State {
         let multipath_db = (self.h1 * mean_db + self.h2).min(0.0);
         Loo { mean_db, deviation_db, multipath_db }
     }
+}
+
+fn normal(rng: &mut dyn Rng) -> f64 {
+    chance::normal(|| unit_interval(rng.next_u64()))
 }
 
 /// A standard normal number between minus and plus `limit`.

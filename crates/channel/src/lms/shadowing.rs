@@ -15,26 +15,29 @@ pub(crate) struct Shadowing {
     changes: VecDeque<(u64, Step)>,
     until: u64,
     /// The value after the last step that was made.
-    value: f64,
+    value: f32,
     last: u64,
     /// The first of the steps whose values overwrite the numbers that they took, the index of its number, and the
     /// value before it.
     first: u64,
     kept_at: usize,
-    before: f64,
+    before: f32,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Step {
-    memory: f64,
-    innovation: f64,
+    memory: f32,
+    innovation: f32,
     ratio: f64,
 }
 
 impl Step {
     fn new(step_m: f64, correlation_m: f64) -> Step {
         let ratio = step_m / correlation_m;
-        Step { memory: libm::exp(-ratio), innovation: (-libm::expm1(-2.0 * ratio)).sqrt(), ratio }
+        // The innovation belongs to the rounded memory, so that the variance is 1 also for short steps.
+        let memory = libm::exp(-ratio) as f32;
+        let innovation = (1.0 - f64::from(memory) * f64::from(memory)).sqrt() as f32;
+        Step { memory, innovation, ratio }
     }
 }
 
@@ -64,7 +67,7 @@ impl Shadowing {
 
     /// The value after `index` steps from the start. Calls never go back in time.
     #[inline(always)]
-    pub(crate) fn at(&mut self, index: u64) -> f64 {
+    pub(crate) fn at(&mut self, index: u64) -> f32 {
         if index > self.last {
             self.walk(index);
         }
@@ -88,10 +91,10 @@ impl Shadowing {
                 self.exchange();
             }
             let Step { memory, innovation, .. } = self.step;
-            let (kept_at, run) = self.normals.run_mut((self.until - self.last).min(1 << 30) as usize);
+            let (kept_at, run) = self.normals.run((self.until - self.last).min(1 << 30) as usize);
             (self.first, self.kept_at, self.before) = (self.last + 1, kept_at, self.value);
             let mut value = self.value;
-            let mut step = |number: &mut f64| {
+            let mut step = |number: &mut f32| {
                 value = memory * value + innovation * *number;
                 *number = value;
             };
@@ -106,7 +109,7 @@ impl Shadowing {
 
     /// Returns the present value and advances by a step; not of a process that is asked by steps' numbers.
     #[inline]
-    pub(crate) fn step(&mut self) -> f64 {
+    pub(crate) fn step(&mut self) -> f32 {
         let value = self.value;
         self.value = self.step.memory * value + self.step.innovation * self.normals.draw();
         value
@@ -142,7 +145,7 @@ mod tests {
     fn correlation_falls_to_one_over_e_at_the_correlation_distance() {
         const N: usize = 1_000_000;
         let mut shadowing = Shadowing::new(0.05, 1.5, streams(1)("shadowing"));
-        let x: Vec<f64> = (0..N).map(|_| shadowing.step()).collect();
+        let x: Vec<f64> = (0..N).map(|_| shadowing.step().into()).collect();
         let correlation = |lag: usize| x.iter().zip(&x[lag..]).map(|(a, b)| a * b).sum::<f64>() / (N - lag) as f64;
         // About N * 0.05 / 1.5 / 2 independent values.
         assert!((correlation(0) - 1.0).abs() < 0.03, "variance {}", correlation(0));
@@ -159,9 +162,9 @@ mod tests {
         let mut some = Shadowing::new(0.05, 3.0, streams(4)("shadowing"));
         some.change(1_000, 0.05, 0.5);
         const N: u64 = 500_000;
-        let x: Vec<f64> = (0..N).map(|index| changes.at(index)).collect();
-        assert!((0..=1_000).all(|index| far.at(index) == x[index as usize]));
-        assert!((0..N).step_by(777).all(|index| some.at(index) == x[index as usize]));
+        let x: Vec<f64> = (0..N).map(|index| changes.at(index).into()).collect();
+        assert!((0..=1_000).all(|index| f64::from(far.at(index)) == x[index as usize]));
+        assert!((0..N).step_by(777).all(|index| f64::from(some.at(index)) == x[index as usize]));
         let x = &x[1_000..];
         let correlation =
             |lag: usize| x.iter().zip(&x[lag..]).map(|(a, b)| a * b).sum::<f64>() / (x.len() - lag) as f64;

@@ -8,20 +8,20 @@ use super::fft::Complexes;
 /// Of the direct ray, after some turns.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Direction {
-    pub(super) sin: f64,
-    pub(super) cos: f64,
+    pub(super) sin: f32,
+    pub(super) cos: f32,
 }
 
 impl Direction {
     pub(crate) fn after(turns: f64) -> Direction {
         // Turns are not negative: cutting them off is their floor, without a call.
         let (sin, cos) = libm::sincos(2.0 * PI * (turns - turns as u64 as f64));
-        Direction { sin, cos }
+        Direction { sin: sin as f32, cos: cos as f32 }
     }
 }
 
 struct Shared {
-    spectra: RefCell<(Complexes, Complexes)>,
+    space: RefCell<[Complexes; 3]>,
     /// Turns, and the direction after them.
     last: Cell<(f64, Direction)>,
 }
@@ -29,15 +29,15 @@ struct Shared {
 thread_local! {
     static SHARED: Shared = const {
         Shared {
-            spectra: RefCell::new((Complexes::NONE, Complexes::NONE)),
+            space: RefCell::new([Complexes::NONE; 3]),
             last: Cell::new((0.0, Direction { sin: 0.0, cos: 1.0 })),
         }
     };
 }
 
-/// Lends two spectra of any size and content.
-pub(super) fn with_spectra<T>(work: impl FnOnce(&mut (Complexes, Complexes)) -> T) -> T {
-    SHARED.with(|shared| work(&mut shared.spectra.borrow_mut()))
+/// Lends complex numbers, as many as the caller makes them, of any content.
+pub(super) fn with_space<T>(work: impl FnOnce(&mut [Complexes; 3]) -> T) -> T {
+    SHARED.with(|shared| work(&mut shared.space.borrow_mut()))
 }
 
 /// As [`Direction::after`]: users mostly move alike and are asked one after the other at an instant, so it was often
