@@ -36,7 +36,7 @@ impl World {
         let endpoint = EndpointId { connection, way };
         self.connections.set_class(connection, class);
         self.connections.act(self.now, endpoint, Act::Offer { bytes, ticket, ecn });
-        self.enter(self.now, endpoint, Input::Acted);
+        self.connections.enter(self.now, endpoint, Input::Acted, &mut self.under);
         Ok(())
     }
 

@@ -188,11 +188,6 @@ impl Connection {
         }
     }
 
-    /// Whether nothing is left to send or to arrive, as far as the client knows.
-    fn is_done(&self) -> bool {
-        !self.streams.is_empty() && self.streams.values().all(Stream::is_done) && self.waiting.is_empty()
-    }
-
     /// What became of the connections.
     pub fn lifetime(&self) -> &Lifetime {
         &self.lifetime

@@ -123,6 +123,11 @@ impl Connection {
             .log_start(now, [address(self.side, self.own_address), address(!self.side, self.other_address)]);
     }
 
+    /// Whether nothing is left to send or to arrive, as far as the client knows.
+    fn is_done(&self) -> bool {
+        !self.streams.is_empty() && self.streams.values().all(Stream::is_done) && self.waiting.is_empty()
+    }
+
     /// The library says that the connection is over.
     pub(super) fn end(&mut self, ended: Ended) {
         self.control.lock().log_end(&ended);
