@@ -1,7 +1,8 @@
 //! Standard normal numbers, many at once, with the same bits on every machine.
 //!
-//! Box and Muller's method has no branches. So eight numbers are made at a time, in registers as wide as the processor
-//! has them, of eight generators side by side; and so many numbers always take so many random words.
+//! Box and Muller's method has no branches, so several numbers are made at once, of generators side by side, in
+//! registers as wide as the processor has them; and so many numbers always take as many random words. General purpose
+//! libraries make one number at a time, by rejection, with the platform's logarithms.
 
 use std::array::from_fn;
 
@@ -10,7 +11,7 @@ use rand::Rng;
 
 use crate::elementary::{direction, ln};
 
-/// Numbers that are made at a time.
+/// Generators side by side. With eight the compiler keeps their states in single numbers.
 pub(crate) const LANES: usize = 16;
 
 pub(crate) type Lanes<T> = [T; LANES];
@@ -34,7 +35,7 @@ impl Generators {
         make(&mut self.0, deviations, re, im);
     }
 
-    /// Passes over the numbers of so many calls of eight.
+    /// Passes over what would be made of so many deviations' lanes.
     pub(crate) fn skip(&mut self, lanes: usize) {
         skip(&mut self.0, 2 * lanes);
     }

@@ -54,8 +54,8 @@ fn linear(snr: Db) -> f64 {
 const LINES: usize = 8;
 const LINES_FROM_DB: f64 = LOW_DB + 1.0 / STEPS_PER_DB;
 
-/// The ends of the lines, on cubics through four neighbours of the table; in single precision, so that those around 0 dB
-/// stay in a processor's first cache.
+/// The ends of the lines, on cubics through four neighbours of the table. In single precision those around 0 dB fill a
+/// quarter of a processor's first cache.
 static ENDS: [f32; (ENTRIES - 3) * LINES + 1] = {
     let mut ends = [1.0; (ENTRIES - 3) * LINES + 1];
     let mut index = 0;

@@ -134,7 +134,6 @@ impl InverseFft {
             std::mem::swap(x, y);
             stride *= 4;
         }
-        // A constant size makes the stride one.
         let (re, im) = out.parts_mut(size);
         match size.trailing_zeros() % 2 {
             1 => last_of_eight(self.last, size / 8, x.parts(size), re, im),

@@ -16,10 +16,9 @@ use crate::normal::{Generators, LANES, Lanes};
 /// Blocks of normal spectra with the powers of Clarke's bands are transformed. Neighbours overlap by an eighth of a
 /// block, in which the one falls with a quarter of a cosine period and the next one rises with a quarter of a sine
 /// period. The squares of these weights add up to 1, so every sample has exactly the normal law and power 1. The
-/// correlation after `lag` samples is that of the spectrum, and within an overlap that times `cos(pi lag / (2
-/// overlap))`: 0.998 after 20 ms with the default sampling at 60 km/h. Samples almost a block apart have the correlation
-/// of the rest, below 0.05; beyond a block the process is independent, where Clarke's correlation would still oscillate
-/// below 0.03.
+/// correlation after `lag` samples is that of the spectrum, but in an overlap that times `cos(pi lag / (2 overlap))`:
+/// 0.992 after 20 ms with the default sampling at 60 km/h. A block is periodic, so its ends are correlated, by less
+/// than 0.05; beyond a block the process is independent, where Clarke's correlation would still oscillate below 0.03.
 pub(crate) struct Multipath {
     generators: Generators,
     tables: Arc<BandTables>,
