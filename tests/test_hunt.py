@@ -49,8 +49,8 @@ def test_damaged_files_are_refused_in_a_line_or_run() -> None:
 
 
 def test_a_million_users_are_refused_where_their_channels_would_not_fit() -> None:
-    # Channels with fading of 34 GB; and players of a game, which a run has room for.
-    with pytest.raises(to.ScenarioError, match="1000000 users have one of their own, each of 34 KiB of memory"):
+    # Channels with fading of 18 GB; and players of a game, which a run has room for.
+    with pytest.raises(to.ScenarioError, match="1000000 users have one of their own, each of 18 KiB of memory"):
         to.Scenario.load(ROOT / "scenarios" / "voip.toml").replace({"flows.0.count": 1_000_000}).check()
     to.Scenario.load(ROOT / "scenarios" / "game.toml").replace({"flows.0.count": 1_000_000}).check()
 
