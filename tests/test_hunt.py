@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import errno
+import resource
 from collections import Counter
 from random import Random
 from typing import TYPE_CHECKING
 
+import polars as pl
 import pytest
 
 import transorbit as to
 from conftest import ROOT
 from hunt import cases, killing, worlds
+from transorbit._frame import write_parquet
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -65,6 +69,19 @@ def test_a_sweep_that_is_killed_loses_no_run(tmp_path: Path) -> None:
 
     for number in range(2):
         sweep.once(random, number)
+
+
+def test_a_table_that_a_disk_refuses_is_an_error_of_the_system(tmp_path: Path) -> None:
+    table = pl.DataFrame({"number": [index * 1.1 for index in range(1000)]})
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100, hard))
+    try:
+        with pytest.raises(OSError, match=r"numbers\.parquet") as refused:
+            write_parquet(table, tmp_path / "numbers.parquet")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+    assert refused.value.errno == errno.EFBIG
 
 
 def test_a_full_disk_leaves_what_was_there(tmp_path: Path) -> None:

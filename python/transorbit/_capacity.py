@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from transorbit import _core, _folder, _inputs, _interrupt
+from transorbit._frame import write_parquet
 from transorbit.plugins import REGISTRY
 from transorbit.result import provenance
 from transorbit.scenario import Scenario
@@ -84,7 +85,7 @@ class Capacity:
             for name, value in (("capacity", self.report), ("provenance", self.provenance)):
                 text = json.dumps(value, indent=2, ensure_ascii=False) + "\n"
                 (fresh / f"{name}.json").write_text(text, encoding="utf-8")
-            self.table.write_parquet(fresh / "capacity.parquet")
+            write_parquet(self.table, fresh / "capacity.parquet")
             if plots:
                 from transorbit.plots import write
 

@@ -1,10 +1,14 @@
-"""Tables of the core as polars frames; polars is imported when the first one is made."""
+"""Tables as polars frames: those of the core, and their files. Polars is imported when the first one is made."""
 
 from __future__ import annotations
 
+import os
+import re
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     import polars as pl
 
 
@@ -13,3 +17,21 @@ def frame(table: Any) -> pl.DataFrame:
     import polars as pl
 
     return pl.DataFrame(table)
+
+
+def write_parquet(table: pl.DataFrame, file: Path, **options: Any) -> None:
+    """Write a table as Parquet, with `options` of polars' method of this name.
+
+    Raises:
+        OSError: it cannot be written. Polars tells of a disk that is full by an error of its own.
+    """
+    from polars.exceptions import ComputeError
+
+    try:
+        table.write_parquet(file, **options)
+    except ComputeError as error:
+        of_system = re.search(r"\(os error (\d+)\)", str(error))
+        if of_system is None:
+            raise
+        number = int(of_system[1])
+        raise OSError(number, os.strerror(number), str(file)) from None

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from transorbit import _core, _folder
 from transorbit._ask import ask
 from transorbit._capacity import _in_range
-from transorbit._frame import frame
+from transorbit._frame import frame, write_parquet
 from transorbit.result import provenance
 from transorbit.scenario import Scenario
 
@@ -104,7 +104,7 @@ class PlrCurves:
             for name, value in (("plr", self.report), ("provenance", self.provenance)):
                 text = json.dumps(value, indent=2, ensure_ascii=False) + "\n"
                 (fresh / f"{name}.json").write_text(text, encoding="utf-8")
-            self.table.write_parquet(fresh / "plr.parquet")
+            write_parquet(self.table, fresh / "plr.parquet")
             if plots:
                 from transorbit.plots import write
 

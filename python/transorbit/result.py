@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from transorbit import _convert, _core, _figures, _folder, _inputs, _notebook
-from transorbit._frame import frame
+from transorbit._frame import frame, write_parquet
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -240,10 +240,10 @@ class Result:
             (fresh / "summary.json").write_text(_json(self.summary), encoding="utf-8")
             (fresh / "provenance.json").write_text(_json(self.provenance), encoding="utf-8")
             _inputs.write((*self.inputs, *self.plugins), fresh)
-            self.flows.write_parquet(fresh / "flows.parquet")
-            self.series.write_parquet(fresh / "series.parquet")
+            write_parquet(self.flows, fresh / "flows.parquet")
+            write_parquet(self.series, fresh / "series.parquet")
             if self.offers is not None:
-                self.offers.write_parquet(fresh / "offers.parquet")
+                write_parquet(self.offers, fresh / "offers.parquet")
             for file in self.captures.values():
                 _folder.keep(file, fresh)
             if self.logs:

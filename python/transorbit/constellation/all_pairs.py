@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from transorbit import _core, _folder
 from transorbit._ask import as_json
-from transorbit._frame import frame
+from transorbit._frame import frame, write_parquet
 from transorbit.constellation.about import as_text
 from transorbit.constellation.places import as_csv
 from transorbit.result import provenance
@@ -162,7 +162,7 @@ class _Keeper:
         import polars as pl
 
         # The delays hardly shrink: a quick compression is as good as a thorough one.
-        pl.concat(self._waiting).write_parquet(directory / _part(self._parts), compression="lz4")
+        write_parquet(pl.concat(self._waiting), directory / _part(self._parts), compression="lz4")
         self._waiting.clear()
         self._parts += 1
 
@@ -254,7 +254,7 @@ def routes(
         if fresh is None:
             only = tables[1] if forwarding else None
             return Routes(report=report, pairs=pairs, provenance=origin, routes=tables[0], forwarding=only)
-        pairs.write_parquet(fresh / "pairs.parquet")
+        write_parquet(pairs, fresh / "pairs.parquet")
         for name, value in (("routes", report), ("provenance", origin)):
             text = json.dumps(value, indent=2, ensure_ascii=False) + "\n"
             (fresh / f"{name}.json").write_text(text, encoding="utf-8")

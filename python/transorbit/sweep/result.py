@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from transorbit import _convert, _core, _files, _folder, _inputs, _notebook, plugins
 from transorbit._core import ScenarioError
+from transorbit._frame import write_parquet
 from transorbit.sweep import inputs, measure, sql, tables
 from transorbit.sweep.identity import differences, identity
 from transorbit.sweep.plan import SweepPlan
@@ -257,7 +258,7 @@ class SweepResult:
             file = directory / name / f"{name}.parquet"
             file.parent.mkdir(exist_ok=True)
             fresh = file.with_name(f".{file.name}.new")
-            table.write_parquet(fresh, metadata=mark)
+            write_parquet(table, fresh, metadata=mark)
             written.append((fresh, file))
         for fresh, file in written:
             fresh.replace(file)

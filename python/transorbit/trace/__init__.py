@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from transorbit._ask import ask_table
 from transorbit._core import ScenarioError
+from transorbit._frame import write_parquet
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -73,7 +74,7 @@ def write(measurement: Measurement, path: str | Path) -> None:
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     if path.suffix == ".parquet":
-        measurement.table.write_parquet(path)
+        write_parquet(measurement.table, path)
     else:
         path.write_text(measurement.table.write_csv(), encoding="utf-8", newline="")
 
