@@ -3,23 +3,33 @@
 //! After each `handle_*` or application call, `poll_transmit` is to be called until it gives nothing, and the
 //! connection woken at `poll_timeout`. Simplified, beside what the module says: a connection never gives up
 //! retransmitting unless its application sets a user timeout.
+//!
+//! Its methods call one way: those of this file over plain, poll, opening, early and teardown, each over the ones named
+//! after it. The SYN in flight, the feedback of marks and a reset that is due are owners of their own.
 
 mod early;
 mod handshake;
+mod marks;
+mod opening;
 mod plain;
+mod poll;
 mod reset;
+mod teardown;
 
 use std::sync::Arc;
 
-use units::{Duration, Ecn, Time};
+use units::{Duration, Time};
 
-use super::accecn::{AccEcn, ace};
+use self::handshake::Handshake;
+use self::marks::Marks;
+use self::reset::Reset;
+use super::accecn::ace;
 use super::config::{EcnMode, Settings};
 use super::fast_open::FastOpen;
 use super::info::{Counters, Info, State};
 use super::recv::Receiver;
-use super::segment::{Flags, Segment, SynOptions};
-use super::send::{Ack, Outgoing, Sender, timestamp};
+use super::segment::{Flags, Segment};
+use super::send::{Ack, Sender};
 use crate::state::CongestionState;
 
 /// One end of a TCP connection.
@@ -29,13 +39,7 @@ pub struct Connection {
     handshake: Handshake,
     /// Timestamps are in use.
     timestamps: bool,
-    /// The feedback of congestion marks in use.
-    ecn: EcnMode,
-    /// Accurate feedback to the peer, if that is in use.
-    accurate: Option<Box<AccEcn>>,
-    /// The codepoint of data, and whether retransmissions have it too.
-    capable: Ecn,
-    capable_again: bool,
+    marks: Marks,
     send: Sender,
     recv: Receiver,
     /// TCP Fast Open, if it is in use.
@@ -61,72 +65,53 @@ pub struct Transmit {
     pub transmission: u32,
 }
 
-/// The SYN or SYN-ACK in flight, and what the peer's said.
-#[derive(Debug)]
-struct Handshake {
-    /// It is to be sent (again).
-    due: bool,
-    /// Our SYN-ACK is not acknowledged, and data may go nevertheless (TCP Fast Open).
-    early: bool,
-    timer: Time,
-    /// Expiries of the timer.
-    expiries: u32,
-    /// How often it was sent.
-    sent: u32,
-    sent_at: Time,
-    /// The timestamp of the first.
-    first_stamp: u32,
-    peer: Option<SynOptions>,
-}
-
-/// A reset that is to be sent (RFC 9293 section 3.5.2).
-#[derive(Clone, Copy, Debug)]
-enum Reset {
-    /// The application ends the connection.
-    Abort,
-    /// The answer to a segment that belongs to no connection: `seq` is the offset that the segment acknowledges; if it
-    /// acknowledges none, `ack` is the offset after it.
-    To { seq: u64, ack: Option<u64> },
-}
-
 impl Connection {
     /// Opens a connection: a SYN goes out first. `entropy` is a number that differs between the connections of a run,
     /// for controllers with a random phase.
     pub fn connect(settings: impl Into<Arc<Settings>>, now: Time, entropy: u64) -> Connection {
         let mut connection = Connection::new(settings.into(), State::SynSent, now, entropy);
-        connection.fast_open = Connection::fast_open(connection.settings.fast_open, connection.advertised_mss());
         connection.handshake.due = true;
         connection
     }
 
     /// Waits for a connection.
     pub fn listen(settings: impl Into<Arc<Settings>>, entropy: u64) -> Connection {
-        let mut connection = Connection::new(settings.into(), State::Listen, Time::ZERO, entropy);
-        connection.fast_open = Connection::fast_open(connection.settings.fast_open, connection.advertised_mss());
-        connection
+        Connection::new(settings.into(), State::Listen, Time::ZERO, entropy)
+    }
+
+    /// Both ends of a connection that was opened just before `now`, the end that connected first. The handshake took no
+    /// time, was not sent, and gave no measurement of the round trip; with [`Settings::syn`] each end has a SYN
+    /// to send.
+    pub fn pair(settings: impl Into<Arc<Settings>>, now: Time, entropy: [u64; 2]) -> [Connection; 2] {
+        let settings = settings.into();
+        let mut ends =
+            [Connection::connect(Arc::clone(&settings), now, entropy[0]), Connection::listen(settings, entropy[1])];
+        for step in 0..3 {
+            let [one, other] = &mut ends;
+            let (from, to) = if step % 2 == 0 { (one, other) } else { (other, one) };
+            let transmit = from.poll_transmit(now).expect("a handshake has three segments");
+            from.handshake.sent += 1; // as after a repetition: Karn's rule keeps its time out of the estimate
+            to.handle_segment(now, &transmit.segment);
+        }
+        for end in &mut ends {
+            end.counters = Counters::default();
+            if end.settings.syn {
+                end.send.begin_with_syn();
+                end.recv.await_syn();
+            }
+        }
+        ends
     }
 
     fn new(settings: Arc<Settings>, state: State, now: Time, entropy: u64) -> Connection {
         Connection {
             state,
-            handshake: Handshake {
-                due: false,
-                early: false,
-                timer: Time::MAX,
-                expiries: 0,
-                sent: 0,
-                sent_at: now,
-                first_stamp: 0,
-                peer: None,
-            },
+            handshake: Handshake::new(now),
             timestamps: settings.timestamps,
-            ecn: EcnMode::Off,
-            accurate: None,
-            capable: Ecn::NotEct,
-            capable_again: false,
+            marks: Marks::off(),
             send: Sender::new(&settings, entropy),
             recv: Receiver::new(&settings),
-            fast_open: None,
+            fast_open: FastOpen::of(&settings),
             gone: false,
             timed_out: false,
             abandoned: false,
@@ -153,11 +138,13 @@ impl Connection {
                     self.handle_established(now, segment);
                 } else if segment.flags.has(Flags::ACK) && segment.ack >= 1 {
                     self.establish(now, segment);
-                    self.read_handshake_echo(segment);
+                    if self.marks.read_handshake_echo(segment) {
+                        self.send.on_marked_handshake();
+                    }
                     self.handle_established(now, segment);
                 }
             }
-            _ if self.gone => self.refuse(segment),
+            _ if self.gone => self.reset_due = Reset::answer_to(segment),
             _ => self.handle_established(now, segment),
         }
     }
@@ -168,70 +155,10 @@ impl Connection {
             self.timed_out = true;
             return self.give_up();
         }
-        if self.handshake.timer <= now {
-            self.handshake.timer = Time::MAX;
-            self.handshake.expiries += 1;
-            self.handshake.due = true;
-            self.counters.syn_timeouts += 1;
-        }
+        self.counters.syn_timeouts += u64::from(self.handshake.handle_timeout(now));
         self.recv.handle_timeout(now);
         self.send.handle_timeout(now, &mut self.counters);
         self.send.count(&mut self.counters);
-    }
-
-    /// The next segment to be sent, if any may go now.
-    pub fn poll_transmit(&mut self, now: Time) -> Option<Transmit> {
-        let mut segment = Segment::default();
-        let transmission = self.poll_segment(now, &mut segment)?;
-        Some(Transmit { segment, transmission })
-    }
-
-    /// As [`Connection::poll_transmit`], written in place of `segment`; how often its data were sent before.
-    #[inline]
-    pub fn poll_segment(&mut self, now: Time, segment: &mut Segment) -> Option<u32> {
-        if self.gone || matches!(self.state, State::Listen | State::SynSent | State::SynReceived) {
-            let polled = self.poll_unsynchronized(now, segment);
-            if polled.is_some() || !self.handshake.early || self.gone {
-                return polled;
-            }
-        }
-        // RFC 9768 section 3.2.2.1: the third segment of the handshake goes alone.
-        let echoes = self.accurate.as_ref().is_some_and(|feedback| feedback.handshake.is_some());
-        if !(echoes || self.recv.ack_alone())
-            && let Some(outgoing) = self.send.poll(now)
-        {
-            return Some(self.transmit(now, &outgoing, segment));
-        }
-        if self.recv.ack_due() {
-            self.acknowledge(now, segment);
-            return Some(0);
-        }
-        if self.probes_to_acknowledge > 0 {
-            self.probes_to_acknowledge -= 1;
-            self.fill(now, segment, self.send.nxt(), Flags::ACK | Flags::DUMMY);
-            self.counters.segments_sent += 1;
-            return Some(0);
-        }
-        None
-    }
-
-    #[cold]
-    fn poll_unsynchronized(&mut self, now: Time, segment: &mut Segment) -> Option<u32> {
-        let reset = self.poll_reset(now);
-        let handshakes = matches!(self.state, State::SynSent | State::SynReceived);
-        let transmit = if handshakes { reset.or_else(|| self.poll_handshake(now)) } else { reset }?;
-        *segment = transmit.segment;
-        Some(transmit.transmission)
-    }
-
-    /// Whether [`Connection::poll_transmit`] would give nothing after the segment polled last: an end that only
-    /// receives has acknowledged, or the congestion window of an end that sends is full.
-    #[inline(always)]
-    pub fn rests(&mut self, now: Time) -> bool {
-        self.state == State::Established
-            && !self.recv.ack_due()
-            && self.probes_to_acknowledge == 0
-            && self.send.rests(now)
     }
 
     /// When [`Connection::handle_timeout`] is to be called next.
@@ -310,32 +237,6 @@ impl Connection {
     #[inline]
     pub fn readable(&self) -> u64 {
         self.recv.readable()
-    }
-
-    /// The application has written all: a FIN follows. It still reads.
-    pub fn close(&mut self) {
-        self.send.close();
-    }
-
-    /// The application has exited: it has written all, and reads no more. Unread data and data that arrive later are
-    /// answered by a reset, so that the peer knows that they were lost (RFC 9293 section 3.6.1, SHLD-3). A
-    /// connection that is not open yet is forgotten (section 3.10.4).
-    pub fn abandon(&mut self) {
-        match self.state {
-            State::Listen | State::SynSent => self.give_up(),
-            _ if self.recv.readable() > 0 => self.abort(),
-            _ => {
-                self.abandoned = true;
-                self.send.close();
-            }
-        }
-    }
-
-    /// Ends the connection at once; the peer gets a reset.
-    pub fn abort(&mut self) {
-        let synchronized = !matches!(self.state, State::Listen | State::SynSent | State::Closed);
-        self.give_up();
-        self.reset_due = synchronized.then_some(Reset::Abort);
     }
 
     /// In-order payload that has arrived.
@@ -434,7 +335,7 @@ impl Connection {
         if segment.ack > self.send.nxt() {
             return self.recv.acknowledge(); // of something that was never sent: answered, and not looked at further
         }
-        let alert = self.accurate.as_mut().is_some_and(|feedback| feedback.on_segment(segment.ecn, segment.len));
+        let alert = self.marks.accurate.as_mut().is_some_and(|feedback| feedback.on_segment(segment.ecn, segment.len));
         let ack = Ack {
             seq: segment.seq,
             ack: segment.ack,
@@ -442,15 +343,16 @@ impl Connection {
             sack: &segment.sack,
             echo: segment.timestamps.map(|stamps| stamps.1).filter(|_| self.timestamps),
             bare: segment.end() == segment.seq,
-            ece: self.ecn == EcnMode::Classic && segment.flags.has(Flags::ECE),
-            marks: self.accurate.as_ref().map(|_| (ace(segment.flags), segment.accecn.as_ref())),
+            ece: self.marks.mode == EcnMode::Classic && segment.flags.has(Flags::ECE),
+            marks: self.marks.accurate.as_ref().map(|_| (ace(segment.flags), segment.accecn.as_ref())),
         };
         self.send.handle_ack(now, &ack, &mut self.counters);
         self.send.heard(now);
         self.send.count(&mut self.counters);
         if self.abandoned && self.brings_data(segment) {
             self.give_up();
-            return self.refuse(segment);
+            self.reset_due = Reset::answer_to(segment);
+            return;
         }
         if segment.end() > segment.seq {
             self.recv.handle_data(now, segment, self.send.fin_sent());
@@ -478,123 +380,5 @@ impl Connection {
         } else {
             self.send.handle_probe_ack(now);
         }
-    }
-
-    fn give_up(&mut self) {
-        self.state = State::Closed;
-        self.gone = true;
-        self.handshake.timer = Time::MAX;
-        self.send.stop();
-        self.recv.on_acknowledged();
-    }
-
-    /// The state follows from which FINs were sent, received and acknowledged.
-    #[cold]
-    fn follow_teardown(&mut self) {
-        if self.handshake.early {
-            return; // as in Linux the handshake ends first
-        }
-        let before = self.state;
-        self.state = match (self.send.fin_sent(), self.send.fin_acknowledged(), self.recv.finished()) {
-            (false, _, false) => State::Established,
-            (false, _, true) => State::CloseWait,
-            (true, false, false) => State::FinWait1,
-            (true, true, false) => State::FinWait2,
-            (true, false, true) if matches!(before, State::CloseWait | State::LastAck) => State::LastAck,
-            (true, false, true) => State::Closing,
-            (true, true, true) => State::Closed,
-        };
-        if matches!(self.state, State::FinWait2 | State::Closed) {
-            self.send.release();
-        }
-        // The end that closed first waits for a repeated FIN of the peer (TIME-WAIT); the other end does not.
-        self.gone |= before == State::LastAck && self.state == State::Closed;
-    }
-
-    /// Writes the segment that the send half polled. Returns how often its data were sent before.
-    #[inline]
-    fn transmit(&mut self, now: Time, outgoing: &Outgoing, segment: &mut Segment) -> u32 {
-        let (seq, len, fin, transmission, push, cwr) = match *outgoing {
-            Outgoing::Data { seq, len, fin, transmission, push, cwr } => (seq, len, fin, transmission, push, cwr),
-            Outgoing::Probe { seq } => (seq, 0, false, 0, false, false),
-            Outgoing::Dummy { seq, len } => return self.low_priority_probe(now, seq, len, segment),
-        };
-        let mut flags = Flags::ACK;
-        let syn = seq == 0 && matches!(outgoing, Outgoing::Data { .. });
-        for (set, flag) in [(syn, Flags::SYN), (fin, Flags::FIN), (push && len > 0, Flags::PSH), (cwr, Flags::CWR)] {
-            if set {
-                flags |= flag;
-            }
-        }
-        self.fill(now, segment, seq, flags);
-        segment.len = len;
-        if len > 0 && (transmission == 0 || self.capable_again) {
-            segment.ecn = self.capable; // RFC 3168 section 6.1.5: not on retransmissions; RFC 9331 section 4.1: on all
-        }
-        if let Some(feedback) = &mut self.accurate {
-            segment.flags |= feedback.on_sent(false);
-        }
-        self.on_sent(now, len);
-        self.counters.retransmitted_segments += u64::from(transmission > 0);
-        if fin {
-            self.follow_teardown();
-        }
-        transmission
-    }
-
-    /// A segment of the send half went out, with `len` bytes and an acknowledgment.
-    #[inline(always)]
-    fn on_sent(&mut self, now: Time, len: u32) {
-        self.recv.on_acknowledged();
-        if len > 0 {
-            self.recv.on_data_sent(now);
-        }
-        self.counters.segments_sent += 1;
-        self.counters.data_segments_sent += u64::from(len > 0);
-        self.counters.data_bytes_sent += u64::from(len);
-    }
-
-    /// A dummy segment of TCP Peach: a copy of data with the flag `DUMMY`.
-    #[cold]
-    fn low_priority_probe(&mut self, now: Time, seq: u64, len: u32, segment: &mut Segment) -> u32 {
-        self.fill(now, segment, seq, Flags::ACK | Flags::DUMMY);
-        segment.len = len;
-        self.counters.segments_sent += 1;
-        0
-    }
-
-    #[inline(always)]
-    fn acknowledge(&mut self, now: Time, segment: &mut Segment) {
-        self.fill(now, segment, self.send.nxt(), Flags::ACK);
-        if self.send.sack() {
-            self.recv.write_sack(&mut segment.sack);
-        }
-        if let Some(feedback) = &mut self.accurate {
-            segment.flags |= feedback.on_sent(segment.sack.is_empty());
-            segment.accecn = feedback.option(segment.option_room());
-        }
-        self.recv.on_acknowledged();
-        self.counters.segments_sent += 1;
-    }
-
-    fn segment(&self, now: Time, seq: u64, flags: Flags) -> Segment {
-        let mut segment = Segment::default();
-        self.fill(now, &mut segment, seq, flags);
-        segment
-    }
-
-    /// Writes the fields that every segment has.
-    #[inline(always)]
-    fn fill(&self, now: Time, segment: &mut Segment, seq: u64, flags: Flags) {
-        segment.seq = seq;
-        segment.ack = self.recv.next();
-        segment.window = self.recv.window();
-        segment.len = 0;
-        segment.flags = if self.recv.echoes_mark() { flags | Flags::ECE } else { flags };
-        segment.ecn = Ecn::NotEct;
-        segment.timestamps = if self.timestamps { Some((timestamp(now), self.recv.echo())) } else { None };
-        segment.sack.clear();
-        segment.syn = None;
-        segment.accecn = None;
     }
 }

@@ -5,6 +5,8 @@
 //! Fast Open for a while after time-outs (Linux' detection of middleboxes that swallow such SYNs), but each connection
 //! falls back by itself.
 
+use super::config::{FastOpenMode, Settings};
+
 /// The option of a SYN or SYN-ACK.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FastOpenOption {
@@ -92,7 +94,7 @@ pub(super) struct FastOpen {
 const OPTIONS: u32 = 40;
 
 impl FastOpen {
-    pub fn new() -> FastOpen {
+    fn new() -> FastOpen {
         FastOpen {
             memory: PeerMemory::default(),
             cookie: Cookie::COMMON,
@@ -101,6 +103,16 @@ impl FastOpen {
             succeeded: false,
             sent: None,
         }
+    }
+
+    /// What is kept, if Fast Open is in use.
+    pub fn of(settings: &Settings) -> Option<Box<FastOpen>> {
+        let memory = match settings.fast_open {
+            FastOpenMode::Off => return None,
+            FastOpenMode::Cached => PeerMemory::visited(settings.advertised_mss().min(65_535) as u16),
+            FastOpenMode::Cookie | FastOpenMode::Bare => PeerMemory::default(),
+        };
+        Some(Box::new(FastOpen { memory, ..FastOpen::new() }))
     }
 
     /// The data that a SYN can carry, where our packets take `own` bytes of payload; `bare` without a cookie.

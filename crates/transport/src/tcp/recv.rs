@@ -9,6 +9,7 @@ use units::{Duration, Ecn, Time};
 use super::config::Settings;
 use super::reassembly::Reassembly;
 use super::segment::{Flags, SackBlocks, Segment, is_before};
+use super::send::timestamp;
 
 /// The data that have arrived, and the acknowledgments that are due.
 #[derive(Debug)]
@@ -173,12 +174,6 @@ impl Receiver {
         self.read.map_or(0, |read| self.delivered() - read)
     }
 
-    /// Whether acknowledgments are to echo a congestion mark (RFC 3168 section 6.1.3).
-    #[inline]
-    pub(super) fn echoes_mark(&self) -> bool {
-        self.echo_mark
-    }
-
     /// Next offset expected.
     #[inline]
     pub(super) fn next(&self) -> u64 {
@@ -187,7 +182,7 @@ impl Receiver {
 
     /// Bytes of the receive window.
     #[inline]
-    pub(super) fn window(&self) -> u64 {
+    fn window(&self) -> u64 {
         if self.read.is_none() {
             return self.free();
         }
@@ -450,6 +445,22 @@ impl Receiver {
             self.echo_mark = true;
             self.go_quick(2); // the sender's window may be small
         }
+    }
+
+    /// Writes the fields that every segment has: besides its offset and flags what has arrived, the window, and the
+    /// echoes of marks and timestamps.
+    #[inline(always)]
+    pub(super) fn fill(&self, now: Time, segment: &mut Segment, seq: u64, flags: Flags) {
+        segment.seq = seq;
+        segment.ack = self.next;
+        segment.window = self.window();
+        segment.len = 0;
+        segment.flags = if self.echo_mark { flags | Flags::ECE } else { flags };
+        segment.ecn = Ecn::NotEct;
+        segment.timestamps = self.ts_recent.map(|(echo, _)| (timestamp(now), echo));
+        segment.sack.clear();
+        segment.syn = None;
+        segment.accecn = None;
     }
 
     /// The SACK option of an acknowledgment, written in place of none.

@@ -243,7 +243,7 @@ options! {
 /// IPv4 and TCP headers.
 const HEADERS: u32 = 40;
 /// Timestamps option with its padding.
-const TIMESTAMPS: u32 = 12;
+pub(super) const TIMESTAMPS: u32 = 12;
 /// What ns-2 sends.
 const NS2_MSS: u64 = 1000;
 /// RFC 9293 section 3.7.1 asks for more; smaller segments would be all headers.
@@ -254,6 +254,11 @@ const MAX_MSS: u64 = 65_535 - (HEADERS + TIMESTAMPS) as u64;
 pub const MAX_WINDOW: u64 = 65_535 << 14;
 
 impl Settings {
+    /// The maximum segment size that a SYN says, which does not count timestamps (RFC 6691).
+    pub(in crate::tcp) fn advertised_mss(&self) -> u32 {
+        self.mss + if self.timestamps { TIMESTAMPS } else { 0 }
+    }
+
     /// Whether losses are found and repaired by ns-2's own rules: the profile is its, and no option asks for another
     /// way.
     pub(in crate::tcp) fn recovers_as_ns2(&self) -> bool {

@@ -3,7 +3,7 @@
 use units::Time;
 
 use super::super::config::FastOpenMode;
-use super::super::fast_open::{Cookie, FastOpen, PeerMemory};
+use super::super::fast_open::{Cookie, PeerMemory};
 use super::super::segment::{Flags, Segment, SynOptions};
 use super::Connection;
 
@@ -30,7 +30,7 @@ impl Connection {
     /// Bytes of data that a SYN can carry to the peer.
     pub fn syn_room(&self) -> u32 {
         let bare = self.settings.fast_open == FastOpenMode::Bare;
-        self.fast_open.as_ref().map_or(0, |fast_open| fast_open.room(self.advertised_mss(), bare))
+        self.fast_open.as_ref().map_or(0, |fast_open| fast_open.room(self.settings.advertised_mss(), bare))
     }
 
     /// Whether data of the SYN were taken, here or by the peer.
@@ -41,16 +41,6 @@ impl Connection {
     /// Whether the connection can be used, though the handshake may not be over.
     pub fn is_usable(&self) -> bool {
         self.handshake.early
-    }
-
-    /// What is kept of Fast Open, if that is in use.
-    pub(super) fn fast_open(mode: FastOpenMode, mss: u32) -> Option<Box<FastOpen>> {
-        let memory = match mode {
-            FastOpenMode::Off => return None,
-            FastOpenMode::Cached => PeerMemory::visited(mss.min(65_535) as u16),
-            FastOpenMode::Cookie | FastOpenMode::Bare => PeerMemory::default(),
-        };
-        Some(Box::new(FastOpen { memory, ..FastOpen::new() }))
     }
 
     /// Bytes of data in the SYN that was sent.
@@ -74,17 +64,13 @@ impl Connection {
         self.counters.data_bytes_sent += u64::from(segment.len);
     }
 
-    /// The data of a SYN that shows our cookie are taken, and may be answered at once.
-    pub(super) fn admit_early(&mut self, now: Time, segment: &Segment, options: SynOptions) {
+    /// Whether the data of a SYN are taken before the handshake is over, and may be answered at once.
+    pub(super) fn admits_early(&mut self, segment: &Segment, options: SynOptions) -> bool {
         let bare = self.settings.fast_open == FastOpenMode::Bare;
-        let Some(fast_open) = &mut self.fast_open else { return };
-        if !fast_open.admits(options.fast_open, segment.len, bare) {
-            return;
-        }
-        fast_open.succeeded = segment.len > 0;
-        self.handshake.early = true;
-        self.open_sender(now, segment, options, None);
-        self.take_syn_data(now, segment);
+        let Some(fast_open) = &mut self.fast_open else { return false };
+        let admitted = fast_open.admits(options.fast_open, segment.len, bare);
+        fast_open.succeeded = admitted && segment.len > 0;
+        admitted
     }
 
     /// What a SYN-ACK says of our cookie and of the data of our SYN.
@@ -101,7 +87,8 @@ impl Connection {
         }
     }
 
-    fn take_syn_data(&mut self, now: Time, segment: &Segment) {
+    /// The data of a SYN arrive, and its FIN.
+    pub(super) fn take_syn_data(&mut self, now: Time, segment: &Segment) {
         let kept = [Flags::PSH, Flags::FIN].into_iter().filter(|flag| segment.flags.has(*flag));
         let flags = kept.fold(Flags::ACK, |flags, flag| flags | flag);
         if segment.len > 0 || flags.has(Flags::FIN) {

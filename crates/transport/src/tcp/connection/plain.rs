@@ -34,7 +34,7 @@ impl Connection {
         self.state == State::Established
             && !self.abandoned
             && segment.is_plain()
-            && self.accurate.is_none()
+            && self.marks.accurate.is_none()
             && self.recv.expects(segment)
     }
 
@@ -107,9 +107,9 @@ impl Connection {
     /// Writes a full segment of new data, as [`Connection::transmit`].
     #[inline(always)]
     fn write_full(&mut self, now: Time, segment: &mut Segment, seq: u64, push: bool) {
-        self.fill(now, segment, seq, if push { Flags::ACK | Flags::PSH } else { Flags::ACK });
+        self.recv.fill(now, segment, seq, if push { Flags::ACK | Flags::PSH } else { Flags::ACK });
         segment.len = self.send.mss();
-        segment.ecn = self.capable;
+        segment.ecn = self.marks.codepoint(0);
         self.on_sent(now, segment.len);
     }
 }

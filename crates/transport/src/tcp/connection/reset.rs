@@ -1,31 +1,41 @@
-//! Resets (RFC 9293 section 3.5.2).
+//! A reset that is to be sent (RFC 9293 section 3.5.2).
 
 use units::Time;
 
+use super::super::recv::Receiver;
 use super::super::segment::{Flags, Segment};
-use super::{Connection, Reset, Transmit};
 
-impl Connection {
-    /// Answers a segment that belongs to no connection by a reset (RFC 9293 section 3.5.2). A reset is not answered.
+/// Why, and with which offsets.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Reset {
+    /// The application ends the connection.
+    Abort,
+    /// The answer to a segment that belongs to no connection: `seq` is the offset that the segment acknowledges; if it
+    /// acknowledges none, `ack` is the offset after it.
+    To { seq: u64, ack: Option<u64> },
+}
+
+impl Reset {
+    /// The answer to a segment that belongs to no connection. A reset is not answered.
     #[cold]
-    pub(super) fn refuse(&mut self, segment: &Segment) {
-        let flags = segment.flags;
-        self.reset_due = match () {
-            () if flags.has(Flags::RST) => None,
-            () if flags.has(Flags::ACK) => Some(Reset::To { seq: segment.ack, ack: None }),
-            () => Some(Reset::To { seq: 0, ack: Some(segment.end()) }),
-        };
+    pub fn answer_to(segment: &Segment) -> Option<Reset> {
+        match segment.flags {
+            flags if flags.has(Flags::RST) => None,
+            flags if flags.has(Flags::ACK) => Some(Reset::To { seq: segment.ack, ack: None }),
+            _ => Some(Reset::To { seq: 0, ack: Some(segment.end()) }),
+        }
     }
 
-    pub(super) fn poll_reset(&mut self, now: Time) -> Option<Transmit> {
-        let segment = match self.reset_due.take()? {
-            Reset::Abort => self.segment(now, self.send.nxt(), Flags::RST | Flags::ACK),
-            Reset::To { seq, ack: None } => Segment { seq, flags: Flags::RST, ..Segment::default() },
+    /// The reset of an end whose next offset is `nxt`.
+    pub fn segment(self, now: Time, nxt: u64, recv: &Receiver) -> Segment {
+        let mut segment = Segment::default();
+        match self {
+            Reset::Abort => recv.fill(now, &mut segment, nxt, Flags::RST | Flags::ACK),
+            Reset::To { seq, ack: None } => (segment.seq, segment.flags) = (seq, Flags::RST),
             Reset::To { seq, ack: Some(ack) } => {
-                Segment { seq, ack, flags: Flags::RST | Flags::ACK, ..Segment::default() }
+                (segment.seq, segment.ack, segment.flags) = (seq, ack, Flags::RST | Flags::ACK);
             }
-        };
-        self.counters.segments_sent += 1;
-        Some(Transmit { segment, transmission: 0 })
+        }
+        segment
     }
 }
