@@ -1,16 +1,13 @@
 //! The system calls of a script's application.
 
 use transport::State;
-use units::Time;
 
+use super::Runner;
+use super::arguments::{Returned, has_control, listed, message_bytes, number, returns, symbol};
 use super::sockets::{Blocked, Role, Socket, Wait, WriteEnd};
 use super::stop::{Stop, fail, skip};
-use super::{Runner, Stack};
 use crate::host::Host;
-use crate::script::{Call, Event, Expr, Packet};
-
-/// The return value of a call, and the name of the error.
-pub(super) type Returned = (i64, Option<&'static str>);
+use crate::script::{Call, Event, Expr};
 
 /// O_RDWR and O_NONBLOCK as numbers.
 const READ_WRITE: i64 = 0x2;
@@ -40,7 +37,7 @@ impl Runner {
                 Err(returned) => return returns(call, returned),
             },
             "read" | "recv" | "recvfrom" => {
-                let fd = self.descriptor(call)?;
+                let fd = self.sockets.descriptor(call)?;
                 Wait::Read { fd, most: number(call, 2)? as u64 }
             }
             "recvmsg" => match self.receive(call)? {
@@ -79,170 +76,12 @@ impl Runner {
                     Wait::Write { left, total, .. } if left < total => ((total - left) as i64, None),
                     _ => (-1, Some("EAGAIN")),
                 };
-                if !self.sockets.values().any(|socket| socket.nonblocking) {
+                if !self.sockets.open.values().any(|socket| socket.nonblocking) {
                     return fail(format!("{} blocks, which the script does not expect", call.name));
                 }
                 returns(call, returned)
             }
         }
-    }
-
-    /// When the timeout of a blocked call expires.
-    pub(super) fn call_timeout(&self) -> Option<Time> {
-        match &self.blocked.as_ref()?.wait {
-            Wait::Poll { until, .. } => until.filter(|at| *at > self.clock.now),
-            _ => None,
-        }
-    }
-
-    /// Lets a blocked call return if it can.
-    pub(super) fn try_blocked(&mut self) -> Result<(), Stop> {
-        let Some(mut blocked) = self.blocked.take() else { return Ok(()) };
-        let Some(returned) = self.try_wait(&mut blocked.wait)? else {
-            self.blocked = Some(blocked);
-            return Ok(());
-        };
-        blocked.range.check(&format!("the return of {} (line {})", blocked.call.name, blocked.line), self.clock.now)?;
-        returns(&blocked.call, returned)
-    }
-
-    /// Waits until no call is blocked.
-    pub(super) fn unblock(&mut self) -> Result<(), Stop> {
-        while let Some(blocked) = &self.blocked {
-            let (latest, name, line) = (blocked.range.latest(), blocked.call.name.clone(), blocked.line);
-            match self.next_wake(latest) {
-                Some(next) => self.step(next, false)?,
-                None => return fail(format!("{name} (line {line}) does not return until {}", blocked.range.text())),
-            }
-        }
-        Ok(())
-    }
-
-    pub(super) fn try_wait(&mut self, wait: &mut Wait) -> Result<Option<Returned>, Stop> {
-        let now = self.clock.now;
-        let failed = self.failure().is_some();
-        let state = self.host.as_ref().map(|host| host.info().state);
-        let open = self.host.as_ref().is_some_and(Host::is_open);
-        match wait {
-            Wait::Opened { .. } if failed => Ok(Some((-1, self.take_failure()))),
-            Wait::Opened { total } if open => Ok(Some((*total as i64, None))),
-            Wait::Opened { .. } => Ok(None),
-            Wait::Accept { fd } if open && !self.accepted => {
-                self.accepted = true;
-                let fd = self.accept(*fd);
-                Ok(Some((fd, None)))
-            }
-            Wait::Accept { .. } => Ok(None),
-            Wait::Connect if failed => Ok(Some((-1, self.take_failure()))),
-            Wait::Connect => Ok(open.then_some((0, None))),
-            Wait::Read { fd, most } => {
-                let socket = self.sockets.get(fd).cloned().unwrap_or_default();
-                let Some(host) = self.host.as_mut() else { return Ok(Some((-1, Some("ENOTCONN")))) };
-                if host.readable() > 0 {
-                    return Ok(Some((host.read(now, *most) as i64, None)));
-                }
-                if let Some(failure) = self.take_failure() {
-                    return Ok(Some((-1, Some(failure))));
-                }
-                Ok((peer_finished(state) || socket.no_more_reads).then_some((0, None)))
-            }
-            Wait::Receive { fd, most, after } => self.try_receive(*fd, *most, *after),
-            Wait::Write { fd, left, total, end } => {
-                if failed {
-                    return Ok(Some((-1, Some(self.take_failure().unwrap_or("EPIPE")))));
-                }
-                let Some(host) = self.host.as_mut() else { return Ok(Some((-1, Some("EPIPE")))) };
-                if !open {
-                    return Ok(None);
-                }
-                let Some(socket) = self.sockets.get_mut(fd) else { return Ok(Some((-1, Some("EBADF")))) };
-                let waiting = socket.written.saturating_sub(host.acknowledged());
-                let room = socket.send_buffer.map_or(u64::MAX, |buffer| buffer.saturating_sub(waiting));
-                let taken = room.min(*left);
-                if taken > 0 {
-                    socket.written += taken;
-                    *left -= taken;
-                    match end {
-                        WriteEnd::More => host.write_more(now, taken),
-                        WriteEnd::Record if *left == 0 => host.write_record(now, taken),
-                        _ => host.write(now, taken),
-                    }
-                }
-                Ok((*left == 0).then_some((*total as i64, None)))
-            }
-            Wait::Poll { fd, asked, expected, until } => {
-                let (fd, asked, expected, until) = (*fd, asked.clone(), expected.clone(), *until);
-                let ready: Vec<String> = self.ready(fd).into_iter().filter(|event| asked.contains(event)).collect();
-                if ready.is_empty() {
-                    return Ok(until.is_some_and(|until| until <= now).then_some((0, None)));
-                }
-                match expected {
-                    Some(expected) if !is_permutation(&expected, &ready) => {
-                        fail(format!("expected the events {}, found {}", expected.join("|"), ready.join("|")))
-                    }
-                    _ => Ok(Some((1, None))),
-                }
-            }
-        }
-    }
-
-    /// The events of `poll` for a descriptor, in the order of their names.
-    fn ready(&self, fd: i64) -> Vec<String> {
-        let socket = self.sockets.get(&fd).cloned().unwrap_or_default();
-        if socket.role == Role::Deferred {
-            return vec!["POLLOUT".into()]; // what is written opens it
-        }
-        let Some(host) = &self.host else { return Vec::new() };
-        let state = host.info().state;
-        let open = host.is_open();
-        let events = if socket.role == Role::Listening {
-            vec![("POLLIN", open && !self.accepted)]
-        } else {
-            let finished = peer_finished(Some(state));
-            let room =
-                socket.send_buffer.is_none_or(|buffer| socket.written.saturating_sub(host.acknowledged()) < buffer);
-            vec![
-                ("POLLIN", host.readable() > 0 || finished),
-                ("POLLOUT", open && room || self.failure().is_some()),
-                ("POLLERR", self.failure().is_some()),
-                ("POLLHUP", self.failure().is_some() || state == State::Closed),
-                ("POLLRDHUP", finished),
-            ]
-        };
-        events.into_iter().filter(|(_, ready)| *ready).map(|(name, _)| name.to_owned()).collect()
-    }
-
-    /// A new descriptor for the accepted connection, with the options of the listening socket. A script may give it
-    /// any number that is not the socket's which listens.
-    fn accept(&mut self, named: Option<i64>) -> i64 {
-        let listens = |fd: &i64| self.sockets.get(fd).is_some_and(|socket| socket.role == Role::Listening);
-        let named = named.filter(|fd| *fd > 2 && !listens(fd));
-        let fd = named.or_else(|| (3..).find(|fd| !self.sockets.contains_key(fd))).unwrap_or(3);
-        let listener = self.listener().cloned().unwrap_or_default();
-        self.sockets.insert(fd, Socket { role: Role::Connected, nonblocking: false, ..listener });
-        fd
-    }
-
-    fn listener(&self) -> Option<&Socket> {
-        self.sockets.values().find(|socket| socket.role == Role::Listening)
-    }
-
-    /// The error with which the connection failed.
-    fn failure(&self) -> Option<&'static str> {
-        let timed_out = self.host.as_ref().is_some_and(Host::timed_out);
-        match (self.reset, timed_out) {
-            (true, _) if self.refused => Some("ECONNREFUSED"),
-            (true, _) => Some("ECONNRESET"),
-            (_, true) => Some("ETIMEDOUT"),
-            _ => None,
-        }
-    }
-
-    /// The same, unless it was returned before.
-    pub(super) fn take_failure(&mut self) -> Option<&'static str> {
-        let failure = self.failure().filter(|_| !self.told);
-        self.told |= failure.is_some();
-        failure
     }
 
     fn socket(&mut self, call: &Call) -> Result<(), Stop> {
@@ -256,62 +95,19 @@ impl Runner {
         let Expr::Int(fd) = call.result else {
             return fail("expected the number of a descriptor as the result of socket");
         };
-        self.sockets.insert(fd, Socket::default());
+        self.sockets.open.insert(fd, Socket::default());
         Ok(())
     }
 
     fn listen(&mut self, call: &Call) -> Result<(), Stop> {
-        let fd = self.descriptor(call)?;
-        self.socket_mut(fd)?.role = Role::Listening;
+        let fd = self.sockets.descriptor(call)?;
+        self.sockets.at(fd)?.role = Role::Listening;
         self.open_passively()?;
         returns(call, (0, None))
     }
 
-    pub(super) fn open_passively(&mut self) -> Result<(), Stop> {
-        let socket = self.listener().cloned().unwrap_or_default();
-        let fast = self.stack.fast_open.for_server(socket.fast);
-        let settings = self.stack_of(&socket).settings(false, fast).map_err(Stop::Fail)?;
-        let mut host = Host::passive(settings);
-        host.give(self.cookies.of_peer(self.stack.fast_open.key));
-        socket.configure(&mut host, self.clock.now);
-        self.replace(host);
-        Ok(())
-    }
-
-    pub(super) fn stack_of(&self, socket: &Socket) -> Stack {
-        socket.max_segment.map_or_else(|| self.stack.clone(), |bytes| self.stack.with_segments(bytes))
-    }
-
-    /// After the connection is closed, a SYN opens another one.
-    pub(super) fn listen_again(&mut self, packet: &Packet) -> Result<(), Stop> {
-        let over = self.host.as_ref().is_some_and(|host| host.info().state == State::Closed);
-        let listening = self.sockets.values().any(|socket| socket.role == Role::Listening);
-        if over && listening && packet.flags.syn && !packet.flags.ack {
-            self.open_passively()?;
-        }
-        Ok(())
-    }
-
-    /// Sends a SYN, unless one was sent.
-    fn connect(&mut self, call: &Call) -> Result<(), Stop> {
-        let fd = self.descriptor(call)?;
-        let now = self.clock.now;
-        let socket = self.socket_mut(fd)?;
-        if socket.role == Role::Connected {
-            return Ok(());
-        }
-        socket.role = Role::Connected;
-        let socket = socket.clone();
-        let settings = self.stack_of(&socket).settings(true, false).map_err(Stop::Fail)?;
-        let mut host = Host::active(settings, now);
-        socket.configure(&mut host, now);
-        self.replace(host);
-        self.accepted = true;
-        Ok(())
-    }
-
     fn write(&mut self, call: &Call) -> Result<Result<Wait, Returned>, Stop> {
-        let fd = self.descriptor(call)?;
+        let fd = self.sockets.descriptor(call)?;
         let (total, flags) = match call.name.as_str() {
             "sendmsg" if has_control(call) => return skip("msg_control"),
             "sendmsg" => (message_bytes(call)?, call.args.get(2)),
@@ -326,7 +122,7 @@ impl Runner {
         if matches!(call.args.get(1), Some(Expr::Symbols(names)) if names == &["NULL"]) {
             return Ok(Err((-1, Some("EFAULT"))));
         }
-        let socket = self.socket_mut(fd)?;
+        let socket = self.sockets.at(fd)?;
         if socket.no_more_writes || socket.role == Role::Closed {
             return Ok(Err((-1, Some("EPIPE"))));
         }
@@ -374,9 +170,9 @@ impl Runner {
     }
 
     fn close(&mut self, call: &Call) -> Result<(), Stop> {
-        let fd = self.descriptor(call)?;
+        let fd = self.sockets.descriptor(call)?;
         let now = self.clock.now;
-        let socket = self.socket_mut(fd)?;
+        let socket = self.sockets.at(fd)?;
         let (connected, resets) = (socket.role == Role::Connected, socket.resets);
         let listening = socket.role == Role::Listening;
         socket.role = Role::Closed;
@@ -391,7 +187,7 @@ impl Runner {
     }
 
     fn shutdown(&mut self, call: &Call) -> Result<(), Stop> {
-        let fd = self.descriptor(call)?;
+        let fd = self.sockets.descriptor(call)?;
         let now = self.clock.now;
         let (read, write) = match symbol(call, 1)? {
             "SHUT_RD" => (true, false),
@@ -399,7 +195,7 @@ impl Runner {
             "SHUT_RDWR" => (true, true),
             other => return fail(format!("expected SHUT_RD, SHUT_WR or SHUT_RDWR, found {other}")),
         };
-        let socket = self.socket_mut(fd)?;
+        let socket = self.sockets.at(fd)?;
         socket.no_more_reads |= read;
         let finish = write && !socket.no_more_writes;
         socket.no_more_writes |= write;
@@ -410,14 +206,14 @@ impl Runner {
     }
 
     fn control(&mut self, call: &Call) -> Result<(), Stop> {
-        let fd = self.descriptor(call)?;
+        let fd = self.sockets.descriptor(call)?;
         let command = symbol(call, 1)?.to_owned();
         let flags = match call.args.get(2) {
             Some(Expr::Symbols(names)) => Some(names.iter().any(|name| name == "O_NONBLOCK")),
             Some(Expr::Int(number)) => Some(number & NONBLOCK != 0),
             _ => None,
         };
-        let socket = self.socket_mut(fd)?;
+        let socket = self.sockets.at(fd)?;
         match (command.as_str(), flags) {
             ("F_SETFL", Some(nonblocking)) => socket.nonblocking = nonblocking,
             ("F_GETFL", _) => {
@@ -430,10 +226,10 @@ impl Runner {
     }
 
     fn inquire(&mut self, call: &Call) -> Result<(), Stop> {
-        let fd = self.descriptor(call)?;
+        let fd = self.sockets.descriptor(call)?;
         let what = symbol(call, 1)?.to_owned();
         let expected = listed(call, 2)?;
-        let written = self.socket_mut(fd)?.written;
+        let written = self.sockets.at(fd)?.written;
         let Some(host) = &self.host else { return fail("ioctl without a connection") };
         let value = match what.as_str() {
             "SIOCINQ" | "FIONREAD" => host.readable() as i64,
@@ -444,101 +240,5 @@ impl Runner {
             return fail(format!("expected {what} {expected}, found {value}"));
         }
         returns(call, (0, None))
-    }
-
-    pub(super) fn descriptor(&self, call: &Call) -> Result<i64, Stop> {
-        match call.args.first() {
-            Some(Expr::Int(fd)) if self.sockets.contains_key(fd) => Ok(*fd),
-            Some(Expr::Int(fd)) => fail(format!("{} of the descriptor {fd}, which is not open", call.name)),
-            _ => fail(format!("expected a descriptor as the first argument of {}", call.name)),
-        }
-    }
-
-    pub(super) fn socket_mut(&mut self, fd: i64) -> Result<&mut Socket, Stop> {
-        self.sockets.get_mut(&fd).ok_or_else(|| Stop::Fail(format!("the descriptor {fd} is not open")))
-    }
-}
-
-fn is_permutation(one: &[String], other: &[String]) -> bool {
-    one.len() == other.len() && one.iter().all(|name| other.contains(name))
-}
-
-/// Whether the peer has sent its FIN.
-pub(super) fn peer_finished(state: Option<State>) -> bool {
-    matches!(state, Some(State::CloseWait | State::Closing | State::LastAck | State::Closed))
-}
-
-/// Compares the return value of a call with the script's.
-pub(super) fn returns(call: &Call, (result, error): Returned) -> Result<(), Stop> {
-    let found = match error {
-        Some(error) => format!("{result} {error}"),
-        None => result.to_string(),
-    };
-    let right = match call.result {
-        Expr::Whatever => true,
-        Expr::Int(expected) => expected == result && (call.errno.is_none() || call.errno.as_deref() == error),
-        _ => return fail(format!("expected a number as the result of {}", call.name)),
-    };
-    if right {
-        return Ok(());
-    }
-    let expected = match (&call.result, &call.errno) {
-        (Expr::Int(number), Some(error)) => format!("{number} {error}"),
-        (Expr::Int(number), None) => number.to_string(),
-        _ => "a number".into(),
-    };
-    fail(format!("expected {} to return {expected}, it returned {found}", call.name))
-}
-
-/// Whether a message says something beside its data.
-fn has_control(call: &Call) -> bool {
-    let Some(Expr::Struct(members)) = call.args.get(1) else { return false };
-    members.iter().any(|(name, _)| name == "msg_control")
-}
-
-/// Bytes of all parts of the message of `sendmsg`.
-pub(super) fn message_bytes(call: &Call) -> Result<i64, Stop> {
-    let Some(Expr::Struct(members)) = call.args.get(1) else { return fail("expected a message in sendmsg") };
-    let parts = members.iter().find(|(name, _)| name == "msg_iov");
-    let Some((_, Expr::List(parts))) = parts else { return fail("expected a list msg_iov in sendmsg") };
-    let bytes = |part: &Expr| match part {
-        Expr::Struct(part) => match part.as_slice() {
-            [_, (_, Expr::Int(bytes))] => Some(*bytes),
-            _ => None,
-        },
-        _ => None,
-    };
-    let total = parts.iter().try_fold(0_i64, |total, part| total.checked_add(bytes(part)?));
-    total.map_or_else(|| fail("expected parts {data, bytes} in msg_iov"), Ok)
-}
-
-fn number(call: &Call, at: usize) -> Result<i64, Stop> {
-    match call.args.get(at) {
-        Some(Expr::Int(number)) => Ok(*number),
-        _ => fail(format!("expected a number as argument {} of {}", at + 1, call.name)),
-    }
-}
-
-/// The number of a member.
-pub(super) fn number_in(members: &[(String, Expr)], name: &str) -> Result<i64, Stop> {
-    match members.iter().find(|(member, _)| member == name) {
-        Some((_, Expr::Int(number))) => Ok(*number),
-        _ => fail(format!("expected a number {name}")),
-    }
-}
-
-pub(super) fn symbol(call: &Call, at: usize) -> Result<&str, Stop> {
-    match call.args.get(at) {
-        Some(Expr::Symbols(names)) if names.len() == 1 => Ok(&names[0]),
-        _ => fail(format!("expected a symbol as argument {} of {}", at + 1, call.name)),
-    }
-}
-
-/// The number in `[number]`, or the number alone.
-pub(super) fn listed(call: &Call, at: usize) -> Result<i64, Stop> {
-    let Some(Expr::List(list)) = call.args.get(at) else { return number(call, at) };
-    match list.as_slice() {
-        [Expr::Int(number)] => Ok(*number),
-        _ => fail(format!("expected one number in argument {} of {}", at + 1, call.name)),
     }
 }

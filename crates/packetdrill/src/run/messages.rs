@@ -1,7 +1,7 @@
 //! `recvmsg`: data with what the application is told beside, and news of buffers that were sent without a copy.
 
 use super::Runner;
-use super::calls::{Returned, message_bytes, number_in};
+use super::arguments::{Returned, has_flag, message_bytes, number_in};
 use super::sockets::Wait;
 use super::stop::{Stop, fail, skip};
 use crate::host::Host;
@@ -10,7 +10,7 @@ use crate::script::{Call, Expr};
 impl Runner {
     /// Waits for data, or tells at once of buffers that can be used again.
     pub(super) fn receive(&mut self, call: &Call) -> Result<Result<Wait, Returned>, Stop> {
-        let fd = self.descriptor(call)?;
+        let fd = self.sockets.descriptor(call)?;
         let control = control(call)?;
         if has_flag(call.args.get(2), "MSG_ERRQUEUE") {
             return self.freed(fd, control).map(Err);
@@ -23,35 +23,16 @@ impl Runner {
                 _ => return skip("msg_control"),
             },
         };
-        if after.is_some() && !self.socket_mut(fd)?.tells_left {
+        if after.is_some() && !self.sockets.at(fd)?.tells_left {
             return fail("expected no TCP_CM_INQ of a socket without TCP_INQ");
         }
         Ok(Ok(Wait::Receive { fd, most, after }))
     }
 
-    /// Reads, and compares what is left with what the script says is told beside.
-    pub(super) fn try_receive(&mut self, fd: i64, most: u64, after: Option<i64>) -> Result<Option<Returned>, Stop> {
-        let returned = self.try_wait(&mut Wait::Read { fd, most })?;
-        let left = self.left_to_read();
-        match (after, &returned) {
-            (Some(expected), Some((bytes, None))) if *bytes > 0 && expected != left => {
-                fail(format!("expected TCP_CM_INQ {expected}, found {left}"))
-            }
-            _ => Ok(returned),
-        }
-    }
-
-    /// What is left to read after a read, as `TCP_INQ` counts it: a FIN is one more (`tcp_inq_hint`).
-    pub(super) fn left_to_read(&self) -> i64 {
-        let Some(host) = &self.host else { return 0 };
-        let readable = host.readable() as i64;
-        if readable == 0 && super::calls::peer_finished(Some(host.info().state)) { 1 } else { readable }
-    }
-
     /// The next run of sends without a copy whose data are acknowledged (`MSG_ZEROCOPY`).
     fn freed(&mut self, fd: i64, control: Option<&[(String, Expr)]>) -> Result<Returned, Stop> {
         let acknowledged = self.host.as_ref().map_or(0, Host::acknowledged);
-        let socket = self.socket_mut(fd)?;
+        let socket = self.sockets.at(fd)?;
         let done = socket.uncopied.iter().take_while(|end| **end <= acknowledged).count() as i64;
         if done == 0 {
             return Ok((-1, Some("EAGAIN")));
@@ -94,9 +75,4 @@ fn text<'a>(members: &'a [(String, Expr)], name: &str) -> Option<&'a str> {
         Expr::Symbols(names) => names.first().map(String::as_str),
         _ => None,
     }
-}
-
-/// Whether flags have this one.
-pub(super) fn has_flag(flags: Option<&Expr>, flag: &str) -> bool {
-    matches!(flags, Some(Expr::Symbols(names)) if names.iter().any(|name| name == flag))
 }

@@ -3,24 +3,26 @@
 //! Time moves only from one event to the next. Timers fire at their instants between, and at the instant of an event
 //! before it. The endpoints have a clock tick of 1 ms, for which the published scripts are written.
 
+mod arguments;
 mod calls;
 mod clock;
 mod cookies;
-mod fast_open;
+mod failure;
 mod messages;
 mod names;
+mod opening;
 mod options;
 mod packets;
 mod sockets;
 mod stamps;
 mod stop;
 mod sysctl;
-
-use std::collections::BTreeMap;
+mod waiting;
 
 use clock::Clock;
 use cookies::Cookies;
-use sockets::{Blocked, Socket};
+use failure::Failure;
+use sockets::{Blocked, Sockets};
 use stamps::Stamps;
 use stop::{Stop, skip};
 pub use sysctl::Stack;
@@ -28,7 +30,7 @@ use transport::PeerMemory;
 use units::{Duration, Time};
 
 use crate::assertions::Statements;
-use crate::host::{Host, Sent};
+use crate::host::Host;
 use crate::script::{Action, Event, FileOption, Script, ScriptError, parse};
 use crate::verdict::Verdict;
 
@@ -97,7 +99,7 @@ struct Runner {
     clock: Clock,
     stack: Stack,
     host: Option<Host>,
-    sockets: BTreeMap<i64, Socket>,
+    sockets: Sockets,
     blocked: Option<Blocked>,
     stamps: Stamps,
     statements: Statements,
@@ -105,11 +107,7 @@ struct Runner {
     data_received: Time,
     /// Whether the application has accepted the connection.
     accepted: bool,
-    /// Whether the peer has reset it, and before it was open.
-    reset: bool,
-    refused: bool,
-    /// Whether the application was told the error of the connection.
-    told: bool,
+    failure: Failure,
     /// What is known of the peer from earlier connections.
     memory: PeerMemory,
     cookies: Cookies,
@@ -124,15 +122,13 @@ impl Runner {
             clock: Clock::default(),
             stack: Stack::linux(),
             host: None,
-            sockets: BTreeMap::new(),
+            sockets: Sockets::default(),
             blocked: None,
             stamps: Stamps::default(),
             statements: Statements::default(),
             data_received: Time::ZERO,
             accepted: false,
-            reset: false,
-            refused: false,
-            told: false,
+            failure: Failure::default(),
             memory: PeerMemory::default(),
             cookies: Cookies::default(),
             peers_start: None,
@@ -231,57 +227,6 @@ impl Runner {
         }
         self.stack = stack;
         Ok(())
-    }
-
-    /// Advances time to `until`.
-    fn advance(&mut self, until: Time) -> Result<(), Stop> {
-        while let Some(next) = self.next_wake(until) {
-            self.step(next, false)?;
-        }
-        self.clock.now = self.clock.now.max(until);
-        Ok(())
-    }
-
-    /// Wakes the connection up to `until`, or until it has sent a segment, and lets a blocked call return.
-    fn step(&mut self, until: Time, stop_at_sent: bool) -> Result<(), Stop> {
-        let mut at = until.max(self.clock.now);
-        if let Some(host) = &mut self.host {
-            host.advance(self.clock.now, until, stop_at_sent)?;
-            if let Some(sent) = host.peek_sent().filter(|_| stop_at_sent) {
-                at = sent.at.max(self.clock.now);
-            }
-        }
-        self.clock.now = at;
-        self.try_blocked()
-    }
-
-    /// The next segment that the connection sends, not later than `until`, without removing it.
-    fn await_sent(&mut self, until: Time) -> Result<Option<Sent>, Stop> {
-        loop {
-            let Some(host) = &self.host else { return Ok(None) };
-            if let Some(sent) = host.peek_sent() {
-                return Ok(Some(*sent));
-            }
-            let Some(next) = self.next_wake(until) else { return Ok(None) };
-            self.step(next, true)?;
-        }
-    }
-
-    /// Removes and returns the next segment, not later than `until`.
-    fn next_sent(&mut self, until: Time) -> Result<Option<Sent>, Stop> {
-        let sent = self.await_sent(until)?;
-        if sent.is_some()
-            && let Some(host) = &mut self.host
-        {
-            host.take_sent();
-        }
-        Ok(sent)
-    }
-
-    /// The next wake-up or timeout of a call, if not later than `until`.
-    fn next_wake(&self, until: Time) -> Option<Time> {
-        let wake = self.host.as_ref().and_then(Host::wake);
-        [wake, self.call_timeout()].into_iter().flatten().min().filter(|at| *at <= until)
     }
 }
 

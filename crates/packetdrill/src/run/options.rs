@@ -1,11 +1,11 @@
 //! Socket options.
 
 use transport::State;
-use units::{Duration, Time};
+use units::Duration;
 
 use super::Runner;
-use super::calls::{listed, returns, symbol};
-use super::sockets::{Role, Socket};
+use super::arguments::{listed, returns, symbol};
+use super::sockets::Role;
 use super::stop::{Stop, fail, skip};
 use crate::host::Host;
 use crate::script::{Call, Expr};
@@ -21,29 +21,29 @@ const WITHOUT_EFFECT: [&str; 8] =
 
 impl Runner {
     pub(super) fn set_option(&mut self, call: &Call) -> Result<(), Stop> {
-        let fd = self.descriptor(call)?;
+        let fd = self.sockets.descriptor(call)?;
         let now = self.clock.now;
         let option = symbol(call, 2)?;
         match option {
             _ if WITHOUT_EFFECT.contains(&option) => {}
             "SO_SNDBUF" => {
                 let bytes = listed(call, 3)?;
-                self.socket_mut(fd)?.send_buffer = Some(2 * bytes.clamp(0, i64::from(u32::MAX)) as u64);
+                self.sockets.at(fd)?.send_buffer = Some(2 * bytes.clamp(0, i64::from(u32::MAX)) as u64);
             }
             "TCP_NODELAY" => {
                 let on = listed(call, 3)? != 0;
-                self.socket_mut(fd)?.nodelay = Some(on);
+                self.sockets.at(fd)?.nodelay = Some(on);
                 self.on_connection(fd, |host| host.set_nagle(now, !on))?;
             }
             "TCP_CORK" => {
                 let on = listed(call, 3)? != 0;
-                self.socket_mut(fd)?.cork = on;
+                self.sockets.at(fd)?.cork = on;
                 self.on_connection(fd, |host| host.set_cork(now, on))?;
             }
             "TCP_USER_TIMEOUT" => {
                 let Ok(ms) = u32::try_from(listed(call, 3)?) else { return returns(call, (-1, Some("EINVAL"))) };
                 let timeout = (ms > 0).then(|| Duration::from_millis(ms.into()));
-                self.socket_mut(fd)?.user_timeout = timeout;
+                self.sockets.at(fd)?.user_timeout = timeout;
                 self.on_connection(fd, |host| host.set_user_timeout(timeout))?;
             }
             "TCP_FASTOPEN" | "TCP_FASTOPEN_CONNECT" => {
@@ -57,9 +57,9 @@ impl Runner {
                 let returned = self.set_fast_key(call, fd)?;
                 return returns(call, returned);
             }
-            "SO_ZEROCOPY" => self.socket_mut(fd)?.zero_copy = listed(call, 3)? != 0,
-            "TCP_INQ" => self.socket_mut(fd)?.tells_left = listed(call, 3)? != 0,
-            "SO_LINGER" => self.socket_mut(fd)?.resets = resets_on_close(call)?,
+            "SO_ZEROCOPY" => self.sockets.at(fd)?.zero_copy = listed(call, 3)? != 0,
+            "TCP_INQ" => self.sockets.at(fd)?.tells_left = listed(call, 3)? != 0,
+            "SO_LINGER" => self.sockets.at(fd)?.resets = resets_on_close(call)?,
             "TCP_CONGESTION" if self.host.is_none() => {
                 let Some(Expr::Text(name)) = call.args.get(3) else {
                     return fail("expected a text for TCP_CONGESTION");
@@ -86,7 +86,7 @@ impl Runner {
 
     /// Acts on the connection of a descriptor, if the descriptor has one.
     fn on_connection(&mut self, fd: i64, act: impl FnOnce(&mut Host)) -> Result<(), Stop> {
-        let stands = match self.socket_mut(fd)?.role {
+        let stands = match self.sockets.at(fd)?.role {
             Role::Connected => true,
             Role::Listening => !self.accepted,
             Role::Fresh | Role::Deferred | Role::Closed => false,
@@ -99,7 +99,7 @@ impl Runner {
 
     /// The segment size is fixed when a connection opens.
     fn limit_segments(&mut self, fd: i64, bytes: Option<i64>) -> Result<(), Stop> {
-        let socket = self.socket_mut(fd)?;
+        let socket = self.sockets.at(fd)?;
         socket.max_segment = bytes;
         let role = socket.role;
         let waits = self.host.as_ref().is_some_and(|host| host.info().state == State::Listen);
@@ -111,16 +111,16 @@ impl Runner {
     }
 
     pub(super) fn option_value(&mut self, call: &Call) -> Result<(), Stop> {
-        let fd = self.descriptor(call)?;
+        let fd = self.sockets.descriptor(call)?;
         let option = symbol(call, 2)?.to_owned();
         let expected = match call.args.get(3) {
             Some(Expr::List(list)) if matches!(list.as_slice(), [Expr::Symbols(_)]) => failure_number(list)?,
             _ => listed(call, 3)?,
         };
-        let socket = self.socket_mut(fd)?.clone();
+        let socket = self.sockets.at(fd)?.clone();
         let value = match option.as_str() {
             "SO_ERROR" => {
-                let failure = self.take_failure();
+                let failure = self.failure.take(self.host.as_ref());
                 FAILURES.iter().find(|(name, _)| failure == Some(name)).map_or(0, |(_, number)| *number)
             }
             "SO_SNDBUF" => socket.send_buffer.map_or(expected, |bytes| bytes as i64),
@@ -137,17 +137,6 @@ impl Runner {
             return fail(format!("expected {option} {expected}, found {value}"));
         }
         returns(call, (0, None))
-    }
-}
-
-impl Socket {
-    /// Applies the options that were set before there was a connection.
-    pub(super) fn configure(&self, host: &mut Host, now: Time) {
-        if let Some(on) = self.nodelay {
-            host.set_nagle(now, !on);
-        }
-        host.set_cork(now, self.cork);
-        host.set_user_timeout(self.user_timeout);
     }
 }
 

@@ -41,8 +41,8 @@ impl Runner {
             host.inject(now, &part);
         }
         let reset = packet.flags.rst && host.info().state == State::Closed;
-        self.reset |= reset;
-        self.refused |= reset && opening;
+        self.failure.reset |= reset;
+        self.failure.refused |= reset && opening;
         self.try_blocked()
     }
 

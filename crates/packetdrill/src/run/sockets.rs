@@ -1,9 +1,51 @@
 //! The sockets of a script's application, and a call that waits for one.
 
+use std::collections::BTreeMap;
+
 use units::{Duration, Time};
 
 use super::clock::TimeRange;
-use crate::script::Call;
+use super::stop::{Stop, fail};
+use crate::host::Host;
+use crate::script::{Call, Expr};
+
+/// The descriptors of the application.
+#[derive(Default)]
+pub(super) struct Sockets {
+    pub open: BTreeMap<i64, Socket>,
+}
+
+impl Sockets {
+    /// The descriptor on which a call acts.
+    pub fn descriptor(&self, call: &Call) -> Result<i64, Stop> {
+        match call.args.first() {
+            Some(Expr::Int(fd)) if self.open.contains_key(fd) => Ok(*fd),
+            Some(Expr::Int(fd)) => fail(format!("{} of the descriptor {fd}, which is not open", call.name)),
+            _ => fail(format!("expected a descriptor as the first argument of {}", call.name)),
+        }
+    }
+
+    /// The socket of an open descriptor.
+    pub fn at(&mut self, fd: i64) -> Result<&mut Socket, Stop> {
+        self.open.get_mut(&fd).ok_or_else(|| Stop::Fail(format!("the descriptor {fd} is not open")))
+    }
+
+    /// The socket that listens.
+    pub fn listener(&self) -> Option<&Socket> {
+        self.open.values().find(|socket| socket.role == Role::Listening)
+    }
+
+    /// A new descriptor for the accepted connection, with the options of the listening socket. A script may give it
+    /// any number that is not the socket's which listens.
+    pub fn accept(&mut self, named: Option<i64>) -> i64 {
+        let listens = |fd: &i64| self.open.get(fd).is_some_and(|socket| socket.role == Role::Listening);
+        let named = named.filter(|fd| *fd > 2 && !listens(fd));
+        let fd = named.or_else(|| (3..).find(|fd| !self.open.contains_key(fd))).unwrap_or(3);
+        let listener = self.listener().cloned().unwrap_or_default();
+        self.open.insert(fd, Socket { role: Role::Connected, nonblocking: false, ..listener });
+        fd
+    }
+}
 
 /// A file descriptor.
 #[derive(Clone, Debug, Default)]
@@ -33,6 +75,17 @@ pub(super) struct Socket {
     pub zero_copy: bool,
     pub uncopied: Vec<u64>,
     pub freed: i64,
+}
+
+impl Socket {
+    /// Applies the options that were set before there was a connection.
+    pub fn configure(&self, host: &mut Host, now: Time) {
+        if let Some(on) = self.nodelay {
+            host.set_nagle(now, !on);
+        }
+        host.set_cork(now, self.cork);
+        host.set_user_timeout(self.user_timeout);
+    }
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
