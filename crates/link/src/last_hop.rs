@@ -1,16 +1,22 @@
 //! The machine of the last hop: scheduler, transmitter, HARQ and reordering.
+//!
+//! Its methods call those in `sending.rs`, which choose the next burst; those in `handover.rs` call both. The other
+//! files hold its parts, of which none calls the machine.
 
 mod config;
 mod counters;
 mod decisions;
-mod entered;
 mod fifo;
 mod handover;
-mod pause;
+mod numbering;
+mod queued;
+mod sending;
+mod transfer;
 mod transit;
 mod transmitter;
 mod waits;
 
+use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -20,7 +26,7 @@ use units::{BitRate, Db, Duration, FieldError, RateOverTime, Time};
 
 use crate::buffer::Backlog;
 use crate::estimate::Estimates;
-use crate::harq::{Burst, Feedback, Harq, Verdict};
+use crate::harq::{Burst, Feedback, Harq, HarqCounters, Verdict};
 use crate::packet::{DropReason, FlowNumbers, Output, PacketRef};
 use crate::propagation::Propagation;
 use crate::queue::{Queue, QueueConfig};
@@ -33,10 +39,11 @@ use crate::segmentation::Segmentation;
 pub use config::{LastHopConfig, LawRequest};
 use counters::Counters;
 use fifo::Fifo;
-use pause::Pause;
-pub use pause::Transfer;
+use numbering::Numbering;
+use queued::Queued;
+pub use transfer::Transfer;
 use transit::Transit;
-use waits::Waits;
+use transmitter::Transmitter;
 
 /// See [`LastHopConfig`].
 ///
@@ -44,13 +51,11 @@ use waits::Waits;
 /// take [`LastHop::poll_output`] after either until it is empty. Events between two calls are handled at their own
 /// time, so a late call delays outputs but not the transmitter.
 pub struct LastHop {
-    rate: BitRate,
-    /// The transmitter's rates over time, in place of `rate`.
-    rates: Option<Arc<RateOverTime>>,
+    queued: Queued,
+    transmitter: Transmitter,
     propagation: Propagation,
     /// The delay of feedback; `None` for the delay of the link.
     feedback_delay: Option<Duration>,
-    scheduler: Box<dyn Scheduler>,
     harq: Box<dyn Harq>,
     wants_estimate: bool,
     estimates: Estimates,
@@ -59,30 +64,17 @@ pub struct LastHop {
     reordering: Reordering,
     /// Between scheduler and scheme, and behind the reordering buffer, if packets are cut.
     segmentation: Option<Box<Segmentation>>,
-    /// The number of the next packet of each flow.
-    numbering: Vec<u64>,
-    /// Packets in the scheduler.
-    queued: usize,
-    /// When the transmitter may begin a burst: the present one is sent, and a satellite serves. [`Time::MAX`] without a
-    /// satellite.
-    free_at: Time,
-    pause: Pause,
+    numbering: Numbering,
     /// The next event; [`Time::MAX`] without any.
     next: Time,
     /// Whether a repetition waits for the transmitter.
     repeats: bool,
     /// When the transmitter chooses a packet again: when it is free, if packets wait for it; else [`Time::MAX`].
     looks_at: Time,
-    /// The instant since which packets wait of which none may start; [`Time::MAX`] if there are none.
-    stalled_since: Time,
-    /// Whether the scheduler may drop packets that it took.
-    gives_up: bool,
     /// Whether bursts may overtake others, because the delay changes.
     overtaking: bool,
     /// The least delay over the run.
     least_delay: Duration,
-    /// The last burst length and its transmission time: most bursts have the same length, and this saves a division.
-    last_tx: (u32, Duration),
     /// Bursts in flight to the users.
     bursts: Transit<Flight>,
     /// Feedback in flight to the satellite.
@@ -91,8 +83,6 @@ pub struct LastHop {
     counters: Counters,
     /// Takes the place of scheduler and bursts while it is there.
     fifo: Option<Fifo>,
-    /// How long packets wait, if [`LastHop::note_waits`] was called.
-    waits: Option<Box<Waits>>,
 }
 
 struct Flight {
@@ -170,46 +160,36 @@ impl LastHop {
         estimates: Estimates,
         channels: Vec<Box<dyn Channel>>,
     ) -> LastHop {
-        let (gives_up, wants_estimate) = (scheduler.gives_up(), harq.wants_estimate());
-        let mut hop = LastHop {
-            rate,
-            rates: None,
+        let fifo = enters_bursts(scheduler.as_ref(), &propagation, harq.as_ref(), &reordering, &channels);
+        LastHop {
+            queued: Queued::new(scheduler),
+            transmitter: Transmitter::new(rate),
             feedback_delay: propagation.constant(),
             overtaking: propagation.constant().is_none(),
             least_delay: propagation.least(),
             propagation,
-            scheduler,
+            wants_estimate: harq.wants_estimate(),
             harq,
-            wants_estimate,
             estimates,
             decisions: decisions::Decisions::of(&channels),
             channels,
             reordering,
             segmentation: None,
-            numbering: Vec::new(),
-            queued: 0,
-            free_at: Time::ZERO,
-            pause: Pause::default(),
+            numbering: Numbering::default(),
             next: Time::MAX,
             repeats: false,
             looks_at: Time::MAX,
-            stalled_since: Time::MAX,
-            gives_up,
-            last_tx: (0, Duration::ZERO),
             bursts: Transit::new(),
             feedback: Transit::new(),
             outputs: VecDeque::new(),
             counters: Counters::default(),
-            fifo: None,
-            waits: None,
-        };
-        hop.fifo = hop.enters_bursts();
-        hop
+            fifo,
+        }
     }
 
     /// From the start of the run the transmitter has these rates.
     pub fn follow(&mut self, rates: Arc<RateOverTime>) {
-        self.rates = Some(rates);
+        self.transmitter.rates = Some(rates);
         // A burst's end is no longer known by its size.
         self.fifo = None;
     }
@@ -217,19 +197,19 @@ impl LastHop {
     /// From the start of the run on, waits are noted: [`LastHop::poll_wait`] is to be asked after each call. Nothing
     /// else changes.
     pub fn note_waits(&mut self) {
-        self.waits = Some(Box::default());
+        self.queued.waits = Some(Box::default());
         self.fifo = None;
     }
 
     /// Whether waits are noted.
     pub fn notes_waits(&self) -> bool {
-        self.waits.is_some()
+        self.queued.waits.is_some()
     }
 
     /// The next packet whose first transmission has begun, and how long it had waited for the transmitter.
     #[inline]
     pub fn poll_wait(&mut self) -> Option<(PacketRef, Duration)> {
-        self.waits.as_mut()?.poll()
+        self.queued.waits.as_mut()?.poll()
     }
 
     /// Whether [`LastHop::handle_numbered`] is to be called in place of [`LastHop::handle_packet`].
@@ -248,27 +228,22 @@ impl LastHop {
     #[inline(always)]
     pub fn handle_packet(&mut self, now: Time, packet: PacketRef) {
         debug_assert!((packet.user as usize) < self.channels.len(), "no such user: {packet:?}");
-        if self.fifo.is_some() {
-            return self.handle_fifo_packet(now, packet);
+        self.counters.offered_packets += 1;
+        self.counters.offered_bytes += u64::from(packet.size);
+        let Some(fifo) = &mut self.fifo else { return self.schedule_packet(now, packet) };
+        match fifo.enqueue(now, packet, &mut self.transmitter) {
+            Ok(waiting) => self.counters.on_queued(waiting),
+            Err(reason) => self.outputs.push_back(Output::Dropped(packet, reason)),
         }
-        self.schedule_packet(now, packet);
     }
 
     fn schedule_packet(&mut self, now: Time, packet: PacketRef) {
         self.work_until(now);
-        self.counters.offered_packets += 1;
-        self.counters.offered_bytes += u64::from(packet.size);
-        match self.scheduler.enqueue(now, packet) {
-            Ok(()) => {
-                if let Some(waits) = &mut self.waits {
-                    waits.on_arrival(now, &packet);
-                }
-                self.queued += 1;
-                self.counters.queue_packets_max = self.counters.queue_packets_max.max(self.queued);
-            }
+        match self.queued.enqueue(now, packet) {
+            Ok(()) => self.counters.on_queued(self.queued.packets()),
             Err(reason) => self.outputs.push_back(Output::Dropped(packet, reason)),
         }
-        self.collect_dropped();
+        self.queued.collect_dropped(&mut self.outputs);
         self.transmit(now);
         self.next = self.next_event();
     }
@@ -279,11 +254,20 @@ impl LastHop {
         self.work_until(now);
     }
 
+    /// The next packet that has arrived, if no burst is simulated: its handle. Nothing has happened to it.
+    /// [`LastHop::poll_output`] would tell of it, and tells of all others.
+    #[inline]
+    pub fn poll_arrived(&mut self) -> Option<u32> {
+        let packet = self.fifo.as_mut()?.pop_arrived()?;
+        self.counters.on_delivered(&packet);
+        Some(packet.id)
+    }
+
     /// The next packet that left, delivered or dropped.
     #[inline]
     pub fn poll_output(&mut self) -> Option<Output> {
         // Packets arrived before the last one was dropped.
-        let output = match self.poll_fifo() {
+        let output = match self.fifo.as_mut().and_then(Fifo::pop_arrived) {
             Some(packet) => Output::Delivered(packet),
             None => self.next_output()?,
         };
@@ -294,7 +278,7 @@ impl LastHop {
     /// Whether [`LastHop::poll_wait`] and [`LastHop::poll_output`] have nothing to tell.
     #[inline]
     pub fn is_silent(&self) -> bool {
-        !self.fifo.as_ref().is_some_and(Fifo::has_arrived) && self.outputs.is_empty() && self.waits.is_none()
+        !self.fifo.as_ref().is_some_and(Fifo::has_arrived) && self.outputs.is_empty() && self.queued.waits.is_none()
     }
 
     /// When [`LastHop::handle_timeout`] is due.
@@ -306,7 +290,7 @@ impl LastHop {
         if let Some(fifo) = &self.fifo {
             return fifo.next_arrival();
         }
-        if self.gives_up {
+        if self.queued.gives_up {
             return self.next_step();
         }
         if self.overtaking {
@@ -327,6 +311,15 @@ impl LastHop {
         Some(if sent < Time::MAX { arrival.min(sent + self.least_delay) } else { arrival })
     }
 
+    /// As [`LastHop::poll_timeout`]; [`Time::MAX`] for none.
+    #[inline]
+    pub fn next_due(&self) -> Time {
+        match &self.fifo {
+            Some(fifo) => fifo.arrives_at,
+            None => self.poll_timeout().unwrap_or(Time::MAX),
+        }
+    }
+
     /// The next internal event, for callers that observe every burst: at or before [`LastHop::poll_timeout`].
     pub fn next_step(&self) -> Option<Time> {
         let simulated = || (self.next < Time::MAX).then_some(self.next);
@@ -335,20 +328,48 @@ impl LastHop {
 
     /// Packets that came in and were not polled as an output.
     pub fn in_flight(&self) -> usize {
+        let queued = self.queued.packets() + self.fifo.as_ref().map_or(0, |fifo| fifo.packets.len());
         match &self.segmentation {
-            Some(segmentation) => self.queued + segmentation.in_flight(&self.outputs),
-            None => self.queued + self.undecided() + self.reordering.stored() + self.outputs.len(),
+            Some(segmentation) => queued + segmentation.in_flight(&self.outputs),
+            None => queued + self.harq.undecided() + self.reordering.stored() + self.outputs.len(),
         }
     }
 
     /// The packets that wait for the transmitter.
     pub fn queue(&self) -> Backlog {
-        self.fifo.as_ref().map_or_else(|| self.scheduler.backlog(), Fifo::waiting)
+        self.fifo.as_ref().map_or_else(|| self.queued.scheduler().backlog(), Fifo::waiting)
+    }
+
+    /// Whether [`LastHop::handle_packet`] may be called late, with the instant at which the packet came, as long as no
+    /// other call has told a later one: no burst is simulated, and packets take time to their users.
+    pub fn takes_late(&self) -> bool {
+        self.fifo.as_ref().is_some_and(|fifo| !fifo.delay.is_zero())
+    }
+
+    /// Of the packets that come next at least so many find room in the queue, if no burst is simulated.
+    #[inline]
+    pub fn sure_room(&self) -> usize {
+        self.fifo.as_ref().map_or(0, Fifo::sure_room)
+    }
+
+    /// The end of the burst that the transmitter is sending; in the past if it is idle.
+    pub fn sending_until(&self) -> Time {
+        self.transmitter.sending_until()
     }
 
     /// Coded bits of the bursts sent so far, the one being sent included.
     pub fn coded_bits(&self) -> u64 {
-        self.counters.coded_bits
+        self.transmitter.coded_bits
+    }
+
+    /// The counters of the reliability scheme.
+    pub fn harq(&self) -> Cow<'_, HarqCounters> {
+        let mut counters = Cow::Borrowed(self.harq.counters());
+        if let Some(fifo) = &self.fifo {
+            let (started, arrived) = self.counters.uncounted(fifo.begun);
+            counters.to_mut().on_clear(started, arrived);
+        }
+        counters
     }
 
     /// The counters of the reordering buffers.
@@ -365,14 +386,8 @@ impl LastHop {
     /// The summary of a run that took `elapsed` from [`Time::ZERO`].
     pub fn report(&self, elapsed: Duration) -> LastHopReport {
         let counters = &self.counters;
-        // The part of the last burst that is still to be sent when the run ends.
-        let unsent = self.sending_until().since(Time::ZERO + elapsed);
         let end = Time::ZERO + elapsed;
-        let unsent_bits = match &self.rates {
-            Some(rates) => rates.bits(end, end + unsent),
-            None => unsent.as_secs_f64() * self.rate.as_bps() as f64,
-        };
-        let coded_bits = (counters.coded_bits as f64 - unsent_bits).max(0.0);
+        let coded_bits = self.transmitter.coded_bits_by(end);
         let segmentation = self.segmentation.as_ref().map(|segmentation| segmentation.counters());
         let useful_bits = segmentation.map_or(self.harq().useful_bits, |counters| counters.useful_bits) as f64;
         LastHopReport {
@@ -382,19 +397,16 @@ impl LastHop {
             delivered_bytes: counters.delivered_bytes,
             dropped: counters.dropped,
             handovers: counters.handovers,
-            marked_packets: self.scheduler.marked(),
-            overruled_choices: Some(self.scheduler.overruled()).filter(|&choices| choices > 0),
+            marked_packets: self.queued.scheduler().marked(),
+            overruled_choices: Some(self.queued.scheduler().overruled()).filter(|&choices| choices > 0),
             cut_packets: segmentation.map(|counters| counters.cut_packets),
             in_flight: self.in_flight(),
             queue_packets_max: counters.queue_packets_max,
             coded_bps: per_second(coded_bits, elapsed),
             useful_bps: per_second(useful_bits, elapsed),
             spectral_efficiency: (coded_bits > 0.0).then(|| useful_bits / coded_bits),
-            utilisation: per_second(counters.busy.saturating_sub(unsent).as_secs_f64(), elapsed),
-            stalled_ratio: per_second(
-                (counters.stalled + (Time::ZERO + elapsed).since(self.stalled_since)).as_secs_f64(),
-                elapsed,
-            ),
+            utilisation: per_second(self.transmitter.busy_by(end).as_secs_f64(), elapsed),
+            stalled_ratio: per_second(self.transmitter.stalled_by(end).as_secs_f64(), elapsed),
             harq: HarqReport::new(&self.harq()),
             reordering: ReorderingReport::new(self.reordering.counters()),
         }
@@ -402,8 +414,8 @@ impl LastHop {
 
     #[inline(always)]
     fn work_until(&mut self, now: Time) {
-        if self.fifo.is_some() {
-            return self.work_fifo_until(now);
+        if let Some(fifo) = &mut self.fifo {
+            return fifo.work_until(now, &mut self.transmitter);
         }
         while self.next <= now && self.next < Time::MAX {
             self.work_at(self.next);
@@ -419,9 +431,9 @@ impl LastHop {
             self.work_at(self.next);
             self.next = self.next_event();
         }
-        let free_at = std::mem::replace(&mut self.free_at, Time::MAX);
+        let free_at = std::mem::replace(&mut self.transmitter.free_at, Time::MAX);
         self.work_at(now);
-        self.free_at = free_at;
+        self.transmitter.free_at = free_at;
     }
 
     /// The next arrival at either end, or the end of the burst if packets wait for it; [`Time::MAX`] without any.
@@ -467,12 +479,6 @@ impl LastHop {
         }
     }
 
-    /// Whether something waits for its first transmission.
-    #[inline]
-    fn pending(&self) -> bool {
-        self.queued > 0 || self.segmentation.as_ref().is_some_and(|segmentation| segmentation.is_cutting())
-    }
-
     /// The next packet behind the reordering buffer, put together where it was cut.
     #[inline]
     fn next_output(&mut self) -> Option<Output> {
@@ -483,25 +489,18 @@ impl LastHop {
             }
         }
     }
+}
 
-    /// The number of the next packet of a flow.
-    #[inline]
-    fn number(&mut self, flow: u32) -> u64 {
-        if flow as usize >= self.numbering.len() {
-            self.numbering.resize(flow as usize + 1, 0);
-        }
-        let number = &mut self.numbering[flow as usize];
-        *number += 1;
-        *number - 1
-    }
-
-    /// Takes the packets that the scheduler dropped.
-    fn collect_dropped(&mut self) {
-        while self.gives_up
-            && let Some((packet, reason)) = self.scheduler.poll_dropped()
-        {
-            self.queued -= 1;
-            self.outputs.push_back(Output::Dropped(packet, reason));
-        }
-    }
+/// What is entered of an idle last hop of these parts, if it is one of those.
+fn enters_bursts(
+    scheduler: &dyn Scheduler,
+    propagation: &Propagation,
+    harq: &dyn Harq,
+    reordering: &Reordering,
+    channels: &[Box<dyn Channel>],
+) -> Option<Fifo> {
+    let (limit, delay) = (scheduler.fifo_limit()?, propagation.constant()?);
+    let clear = harq.sends_uncoded() && channels.iter().all(|channel| channel.is_clear());
+    let waits = reordering.wants_numbers(); // a gap that a full queue made is waited for
+    (clear && !waits).then(|| Fifo::new(limit, delay))
 }

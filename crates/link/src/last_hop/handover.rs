@@ -12,11 +12,13 @@
 //!   transferred with the waiting packets; where these are lost the new satellite begins without state.
 //! * A second handover during an interruption does not shorten it.
 
-use channel::ERASED;
+use channel::{CLEAR, ERASED};
 use units::Time;
 
-use super::LastHop;
-use super::pause::{Pause, Transfer};
+use super::fifo::{Fifo, Scheduled};
+use super::transfer::Transfer;
+use super::{Flight, LastHop};
+use crate::harq::none::Uncoded;
 use crate::harq::{Answer, Burst};
 use crate::packet::{DropReason, Output, PacketRef};
 
@@ -31,17 +33,16 @@ impl LastHop {
         debug_assert!(resume >= now, "service resumes at {resume:?}, before {now:?}");
         self.simulate_bursts(now);
         self.arrive_until(now);
-        self.rest(now);
+        self.transmitter.rest(now);
         self.counters.handovers += 1;
-        self.pause.until = self.pause.until.max(resume);
-        self.pause.halted = false;
+        self.transmitter.serve(resume);
         match transfer {
             Transfer::Keep => {}
             Transfer::Forward { delay } => {
                 self.cut(now);
                 self.miss();
                 self.feedback.put_off(delay);
-                self.pause.until = self.pause.until.max(now + delay);
+                self.transmitter.serve(now + delay);
             }
             Transfer::Lose => {
                 self.cut(now);
@@ -54,49 +55,32 @@ impl LastHop {
     /// No satellite serves the users from now on: nothing is sent, packets wait, and bursts in flight are not received.
     /// Packets may arrive, and queues drop packets as usual.
     pub fn halt(&mut self, now: Time) {
-        if self.pause.halted {
+        if self.transmitter.halted {
             return self.work_until(now);
         }
         self.simulate_bursts(now);
         self.arrive_until(now);
-        self.rest(now);
+        self.transmitter.rest(now);
         self.cut(now);
         self.miss();
-        self.pause.halted = true;
+        self.transmitter.halted = true;
         self.go_on(now);
     }
 
     /// The satellite that served before [`LastHop::halt`] serves again; no effect without a halt. An interruption by a
     /// handover continues to its end. After a halt [`LastHop::hand_over`] resumes as well.
     pub fn resume(&mut self, now: Time) {
-        if !self.pause.halted {
+        if !self.transmitter.halted {
             return self.work_until(now);
         }
         self.arrive_until(now);
-        self.pause.halted = false;
-        self.pause.until = self.pause.until.max(now);
+        self.transmitter.serve(now);
         self.go_on(now);
-    }
-
-    /// The end of the burst that the transmitter is sending; in the past if it is idle.
-    pub fn sending_until(&self) -> Time {
-        // Once it sends again, it is free after the end of the pause.
-        if self.free_at > self.pause.until && !self.pause.halted { self.free_at } else { self.pause.sent_until }
-    }
-
-    /// Pauses the transmitter; the time of the pause does not count as a stall of the reliability scheme.
-    fn rest(&mut self, now: Time) {
-        self.pause.sent_until = self.sending_until();
-        if self.stalled_since < Time::MAX {
-            self.counters.stalled += now.since(self.stalled_since);
-            self.stalled_since = Time::MAX;
-        }
     }
 
     /// Ends the burst that the transmitter is sending.
     fn cut(&mut self, now: Time) {
-        self.counters.busy = self.counters.busy.saturating_sub(self.pause.sent_until.since(now));
-        self.pause.sent_until = self.pause.sent_until.min(now);
+        self.transmitter.cut(now);
         if let Some(delay) = self.propagation.constant() {
             self.bursts.hasten(now + delay);
         }
@@ -116,11 +100,7 @@ impl LastHop {
 
     /// Loses the whole state of the old satellite.
     fn lose(&mut self, now: Time) {
-        let mut waiting = Vec::new();
-        self.scheduler.drain(now, &mut waiting);
-        self.collect_dropped(); // packets whose time limit was over before
-        self.queued -= waiting.len();
-        debug_assert_eq!(self.queued, 0, "what waits was drained");
+        let waiting = self.queued.drain(now, &mut self.outputs);
         let in_flight: Vec<Burst> = self.bursts.take().map(|flight| flight.burst).collect();
         self.feedback.take().for_each(drop);
         let mut undecided = Vec::new();
@@ -135,15 +115,35 @@ impl LastHop {
         if let Some(segmentation) = &mut self.segmentation {
             segmentation.give_up(DropReason::Handover, &mut self.outputs);
         }
-        self.reordering.begin_at(now, &self.numbering, &mut self.outputs);
-        self.estimates.forget(self.pause.until);
+        self.reordering.begin_at(now, self.numbering.next(), &mut self.outputs);
+        self.estimates.forget(self.transmitter.serves_from);
     }
 
     /// Sends from the end of the pause on, which may be now.
     fn go_on(&mut self, now: Time) {
-        let Pause { sent_until, until, halted } = self.pause;
-        self.free_at = if halted { Time::MAX } else { until.max(sent_until).max(now) };
+        self.transmitter.go_on(now);
         self.transmit(now);
+        self.next = self.next_event();
+    }
+
+    /// From now on each burst is simulated. Those that begin at `now` have not begun.
+    #[cold]
+    pub(super) fn simulate_bursts(&mut self, now: Time) {
+        let Some(mut fifo) = self.fifo.take() else { return };
+        fifo.begin_bursts(&mut self.transmitter, |start| start < now);
+        let (started, arrived) = self.counters.uncounted(fifo.begun);
+        self.harq.count_clear(started, arrived);
+        let Fifo { delay, packets, begun, .. } = fifo;
+        for (index, Scheduled { end, packet }) in packets.into_iter().enumerate() {
+            if index < begun {
+                let sequence = self.numbering.number(packet.flow);
+                let burst = Burst { coded: Uncoded::coded(&packet), sequence, packet };
+                self.bursts.append(end + delay, Flight { snr: CLEAR, burst, missed: false });
+            } else {
+                self.queued.enqueue(now, packet).expect("a packet that waited fits in the queue");
+            }
+        }
+        self.looks_at = if self.queued.packets() > 0 { self.transmitter.free_at } else { Time::MAX };
         self.next = self.next_event();
     }
 }

@@ -1,104 +1,50 @@
-//! What the transmitter sends next, and how long that takes.
+//! The transmitter: how long its bursts take, when it is free, and its pauses.
 
-use units::{Duration, Time};
+use std::sync::Arc;
 
-use super::{Flight, LastHop};
-use crate::harq::{Burst, Coded};
-use crate::packet::PacketRef;
-use crate::scheduler::View;
+use units::{BitRate, Duration, RateOverTime, Time};
 
-impl LastHop {
-    /// Begins bursts if the transmitter is free.
-    #[inline(always)]
-    pub(super) fn transmit(&mut self, now: Time) {
-        if self.free_at <= now && !self.begin(now) {
-            return;
-        }
-        self.looks_at = if self.pending() || self.repeats { self.free_at } else { Time::MAX };
-    }
+pub(super) struct Transmitter {
+    rate: BitRate,
+    /// The rates over time, in place of `rate`.
+    pub(super) rates: Option<Arc<RateOverTime>>,
+    /// The last burst length and its transmission time: most bursts have the same length, and this saves a division.
+    last_tx: (u32, Duration),
+    /// When it may begin a burst: the present one is sent, and a satellite serves. [`Time::MAX`] without a satellite.
+    pub(super) free_at: Time,
+    /// When the last burst before the pause ends.
+    sent_until: Time,
+    /// When the serving satellite begins to serve.
+    pub(super) serves_from: Time,
+    /// Whether no satellite serves.
+    pub(super) halted: bool,
+    /// The instant since which packets wait of which none may start; [`Time::MAX`] if there are none.
+    stalled_since: Time,
+    stalled: Duration,
+    busy: Duration,
+    /// Of the bursts sent so far, the one being sent included.
+    pub(super) coded_bits: u64,
+}
 
-    /// Begins bursts until the transmitter is no longer free, or there is nothing to send: then false.
-    fn begin(&mut self, now: Time) -> bool {
-        while self.free_at <= now {
-            // Repetitions go before new packets.
-            let sent = if self.repeats { self.repeat(now) } else { self.pending() && self.start_new(now) };
-            if !sent {
-                self.looks_at = Time::MAX; // until a packet arrives, or feedback frees a process
-                if self.pending() {
-                    self.stalled_since = self.stalled_since.min(now);
-                }
-                return false;
-            }
-            if self.stalled_since < Time::MAX {
-                self.counters.stalled += now.since(self.stalled_since);
-                self.stalled_since = Time::MAX;
-            }
-        }
-        true
-    }
-
-    fn repeat(&mut self, now: Time) -> bool {
-        let burst = self.harq.poll_burst(now);
-        self.repeats = self.harq.has_burst();
-        if let Some(burst) = &burst {
-            self.send(now, burst.coded, &burst.packet, burst.sequence);
-        }
-        burst.is_some()
-    }
-
-    fn start_new(&mut self, now: Time) -> bool {
-        // A packet whose transmission has begun is completed before another begins.
-        if let Some(segmentation) = &mut self.segmentation
-            && let Some(fragment) = segmentation.next(|user| self.harq.may_start(user))
-        {
-            self.start(now, &fragment);
-            return true;
-        }
-        if self.queued == 0 {
-            return false;
-        }
-        let mut view = View::new(now, self.harq.as_ref(), &mut self.estimates, &mut self.channels);
-        let selected = self.scheduler.select(now, &mut view);
-        self.collect_dropped();
-        let Some(packet) = &selected else { return false };
-        self.queued -= 1;
-        if let Some(waits) = &mut self.waits {
-            waits.on_start(now, packet);
-        }
-        let fragment = self.segmentation.as_mut().map(|segmentation| segmentation.begin(*packet));
-        self.start(now, fragment.as_ref().unwrap_or(packet));
-        true
-    }
-
-    /// Begins a packet, or a fragment of one.
-    #[inline]
-    fn start(&mut self, now: Time, packet: &PacketRef) {
-        // A packet is numbered when it is first sent, so that a packet dropped in the queue leaves no gap.
-        let sequence = self.number(packet.flow);
-        let user = packet.user;
-        let estimate = self.wants_estimate.then(|| self.estimates.information(now, user, &mut self.channels));
-        let coded = self.harq.start(now, packet, sequence, estimate);
-        self.repeats = self.harq.has_burst();
-        self.decisions.decide(now, packet, sequence, self.channels[user as usize].as_mut());
-        self.send(now, coded, packet, sequence);
-    }
-
-    #[inline]
-    fn send(&mut self, now: Time, coded: Coded, packet: &PacketRef, sequence: u64) {
-        let decided = self.decisions.snr(packet, sequence);
-        let snr = decided.unwrap_or_else(|| self.channels[packet.user as usize].burst_snr(now));
-        let time = self.tx_time(now, coded.bits);
-        self.free_at = now + time;
-        self.counters.busy += time;
-        self.counters.coded_bits += u64::from(coded.bits);
-        let burst = Burst { coded, packet: *packet, sequence };
-        let flight = Flight { snr, burst, missed: false };
-        match self.propagation.constant() {
-            Some(delay) => self.bursts.append(self.free_at + delay, flight),
-            None => self.bursts.push(self.free_at + self.propagation.delay(now), flight),
+impl Transmitter {
+    /// That of an idle last hop.
+    pub(super) fn new(rate: BitRate) -> Transmitter {
+        Transmitter {
+            rate,
+            rates: None,
+            last_tx: (0, Duration::ZERO),
+            free_at: Time::ZERO,
+            sent_until: Time::ZERO,
+            serves_from: Time::ZERO,
+            halted: false,
+            stalled_since: Time::MAX,
+            stalled: Duration::ZERO,
+            busy: Duration::ZERO,
+            coded_bits: 0,
         }
     }
 
+    /// The transmission time of a burst that begins now.
     #[inline]
     pub(super) fn tx_time(&mut self, now: Time, bits: u32) -> Duration {
         if self.last_tx.0 != bits {
@@ -109,5 +55,77 @@ impl LastHop {
             self.last_tx = (bits, self.rate.tx_time(u64::from(bits)));
         }
         self.last_tx.1
+    }
+
+    /// Sends a burst that takes `time` from `start` on; returns its end.
+    #[inline]
+    pub(super) fn send(&mut self, start: Time, time: Duration, bits: u32) -> Time {
+        self.free_at = start + time;
+        self.busy += time;
+        self.coded_bits += u64::from(bits);
+        self.free_at
+    }
+
+    /// Packets wait, and none of them may start.
+    #[inline]
+    pub(super) fn stall(&mut self, now: Time) {
+        self.stalled_since = self.stalled_since.min(now);
+    }
+
+    #[inline]
+    pub(super) fn end_stall(&mut self, now: Time) {
+        if self.stalled_since < Time::MAX {
+            self.stalled += now.since(self.stalled_since);
+            self.stalled_since = Time::MAX;
+        }
+    }
+
+    /// Begins a pause; its time does not count as a stall of the reliability scheme.
+    pub(super) fn rest(&mut self, now: Time) {
+        self.sent_until = self.sending_until();
+        self.end_stall(now);
+    }
+
+    /// Of a pause: ends the burst that is being sent.
+    pub(super) fn cut(&mut self, now: Time) {
+        self.busy = self.busy.saturating_sub(self.sent_until.since(now));
+        self.sent_until = self.sent_until.min(now);
+    }
+
+    /// A satellite serves, but not before `from`.
+    pub(super) fn serve(&mut self, from: Time) {
+        self.serves_from = self.serves_from.max(from);
+        self.halted = false;
+    }
+
+    /// Sends from the end of the pause on, which may be now.
+    pub(super) fn go_on(&mut self, now: Time) {
+        self.free_at = if self.halted { Time::MAX } else { self.serves_from.max(self.sent_until).max(now) };
+    }
+
+    /// The end of the burst that is being sent; in the past if it is idle.
+    pub(super) fn sending_until(&self) -> Time {
+        // Once it sends again, it is free after the end of the pause.
+        if self.free_at > self.serves_from && !self.halted { self.free_at } else { self.sent_until }
+    }
+
+    /// The coded bits sent by `end`, of the last burst those that were sent by then.
+    pub(super) fn coded_bits_by(&self, end: Time) -> f64 {
+        let unsent = self.sending_until().since(end);
+        let unsent_bits = match &self.rates {
+            Some(rates) => rates.bits(end, end + unsent),
+            None => unsent.as_secs_f64() * self.rate.as_bps() as f64,
+        };
+        (self.coded_bits as f64 - unsent_bits).max(0.0)
+    }
+
+    /// How long it sent until `end`.
+    pub(super) fn busy_by(&self, end: Time) -> Duration {
+        self.busy.saturating_sub(self.sending_until().since(end))
+    }
+
+    /// How long packets waited until `end` of which none might start.
+    pub(super) fn stalled_by(&self, end: Time) -> Duration {
+        self.stalled + end.since(self.stalled_since)
     }
 }

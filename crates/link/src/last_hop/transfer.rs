@@ -1,6 +1,6 @@
-//! What a handover changes, and the pause of the transmitter that it makes.
+//! What a handover changes.
 
-use units::{Duration, Time};
+use units::Duration;
 
 /// The effect of a handover on waiting packets, on the state of the reliability scheme, and on bursts and feedback in
 /// flight.
@@ -16,15 +16,4 @@ pub enum Transfer {
     },
     /// All is lost: waiting packets, bursts and feedback in flight, and every packet that was begun and is not decoded.
     Lose,
-}
-
-/// A time in which the transmitter may not send although it is free.
-#[derive(Debug, Default)]
-pub(super) struct Pause {
-    /// When the last burst before the pause ends.
-    pub(super) sent_until: Time,
-    /// When the serving satellite begins to serve.
-    pub(super) until: Time,
-    /// Whether no satellite serves.
-    pub(super) halted: bool,
 }
