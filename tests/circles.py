@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from itertools import takewhile
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -180,11 +181,13 @@ def methods(source: Path) -> dict[str, dict[str, set[str]]]:
         for name, body in _own_methods(text):
             homes = [home for one, home in declared if one == name]
             if homes:
-                home = max(homes, key=lambda home: sum(a == b for a, b in zip(home, module, strict=False)))
+                home = max(homes, key=lambda home: _in_common(home, module))
                 of_type = own.setdefault((name, home), {})
                 of_type[module] = of_type.get(module, "") + body
     return {
-        f"{_shown(home)}::{name}": _calls(bodies) for (name, home), bodies in sorted(own.items()) if len(bodies) > 1
+        f"{_shown(home)}::{name}": _calls(name, bodies)
+        for (name, home), bodies in sorted(own.items())
+        if len(bodies) > 1
     }
 
 
@@ -197,12 +200,22 @@ def _own_methods(text: str) -> list[tuple[str, str]]:
     return [(name, body) for name, rest, body in blocks if " for " not in rest]
 
 
-def _calls(bodies: Mapping[_Module, str]) -> dict[str, set[str]]:
+def _in_common(one: _Module, other: _Module) -> tuple[bool, int]:
+    """Whether two are the same file, and how many folders lead to both."""
+    return one == other, len(list(takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False))))
+
+
+def _calls(name: str, bodies: Mapping[_Module, str]) -> dict[str, set[str]]:
     home = {method: module for module, body in bodies.items() for method in re.findall(r"\bfn\s+(\w+)", body)}
-    called = {module: set(re.findall(r"\bself\s*\.(\w+)\(|\bSelf::(\w+)\(", body)) for module, body in bodies.items()}
+    call = re.compile(rf"\bself\s*\.(\w+)(?:::<[^(]*>)?\(|\b(?:Self|{name})::(\w+)\(")
     return {
-        _shown(module): {_shown(home[name]) for pair in pairs for name in pair if name in home and home[name] != module}
-        for module, pairs in called.items()
+        _shown(module): {
+            _shown(home[method])
+            for pair in call.findall(body)
+            for method in pair
+            if method in home and home[method] != module
+        }
+        for module, body in bodies.items()
     }
 
 

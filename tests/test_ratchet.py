@@ -83,7 +83,7 @@ def test_methods_of_a_type_are_followed_between_its_files(tmp_path: Path) -> Non
         "lib.rs": "mod a;\nmod b;\nmod other;\n",
         "a.rs": "pub struct Made;\nimpl Made {\n    fn whole(&self) { self.part() }\n    fn inner(&self) {}\n}\n",
         "b.rs": "impl crate::Trait for Made {\n    fn whole(&self) { self.inner() }\n}\n"
-        "impl Made {\n    fn part(&self) { Self::inner(self) }\n    // self.whole()\n}\n",
+        "impl Made {\n    fn part(&self) { Made::inner(self) }\n    // self.whole()\n}\n",
         "other.rs": "struct Made;\nimpl Made {\n    fn whole(&self) { self.part() }\n}\n",
     }
     for name, text in files.items():

@@ -35,9 +35,9 @@ impl Generators {
         make(&mut self.0, deviations, re, im);
     }
 
-    /// Passes over what would be made of so many deviations' lanes.
-    pub(crate) fn skip(&mut self, lanes: usize) {
-        skip(&mut self.0, 2 * lanes);
+    /// Passes over the numbers that [`Generators::make`] would make for so many entries of `deviations`.
+    pub(crate) fn skip(&mut self, deviations: usize) {
+        skip(&mut self.0, 2 * deviations);
     }
 }
 

@@ -98,7 +98,7 @@ impl LastHop {
     /// `propagation`: that of the configuration, or computed from the orbit. `base_rtt`: the flows' round-trip time
     /// without queueing, for buffers in bandwidth-delay products. `law`: the law of [`LastHopConfig::law_request`].
     /// `streams`: makes a generator for a purpose and a number: `harq`, and `queue` for each queue. `choosers`: finds a
-    /// user's scheduler by its name; called once for each.
+    /// script's scheduler by its name; called once for each.
     ///
     /// # Errors
     /// As [`LastHopConfig::check`], and if no script has registered the scheduler named.
@@ -160,7 +160,7 @@ impl LastHop {
         estimates: Estimates,
         channels: Vec<Box<dyn Channel>>,
     ) -> LastHop {
-        let fifo = enters_bursts(scheduler.as_ref(), &propagation, harq.as_ref(), &reordering, &channels);
+        let fifo = fifo_of(scheduler.as_ref(), &propagation, harq.as_ref(), &reordering, &channels);
         LastHop {
             queued: Queued::new(scheduler),
             transmitter: Transmitter::new(rate),
@@ -254,8 +254,8 @@ impl LastHop {
         self.work_until(now);
     }
 
-    /// The next packet that has arrived, if no burst is simulated: its handle. Nothing has happened to it.
-    /// [`LastHop::poll_output`] would tell of it, and tells of all others.
+    /// The handle of the next packet that has arrived, if no burst is simulated: it was neither dropped nor marked.
+    /// [`LastHop::poll_output`] would return it, and returns all others.
     #[inline]
     pub fn poll_arrived(&mut self) -> Option<u32> {
         let packet = self.fifo.as_mut()?.pop_arrived()?;
@@ -275,7 +275,7 @@ impl LastHop {
         Some(output)
     }
 
-    /// Whether [`LastHop::poll_wait`] and [`LastHop::poll_output`] have nothing to tell.
+    /// Whether [`LastHop::poll_output`] has nothing to tell, and waits are not noted.
     #[inline]
     pub fn is_silent(&self) -> bool {
         !self.fifo.as_ref().is_some_and(Fifo::has_arrived) && self.outputs.is_empty() && self.queued.waits.is_none()
@@ -377,7 +377,7 @@ impl LastHop {
         self.reordering.counters()
     }
 
-    /// The attenuation of a user's channel; see [`Channel::attenuation`]. `now` never goes back, nor before it: call
+    /// The attenuation of a user's channel; see [`Channel::attenuation`]. `now` never goes back; call
     /// [`LastHop::handle_timeout`] with it first.
     pub fn attenuation(&mut self, now: Time, user: u32) -> Option<Db> {
         self.channels[user as usize].attenuation(now)
@@ -491,8 +491,8 @@ impl LastHop {
     }
 }
 
-/// What is entered of an idle last hop of these parts, if it is one of those.
-fn enters_bursts(
+/// The queue of a last hop of these parts whose bursts are entered, not simulated; `None` if they have to be.
+fn fifo_of(
     scheduler: &dyn Scheduler,
     propagation: &Propagation,
     harq: &dyn Harq,

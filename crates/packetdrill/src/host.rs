@@ -78,7 +78,7 @@ impl Host {
     pub fn is_open(&self) -> bool {
         let state = self.connection.state();
         let opening = matches!(state, State::Listen | State::SynSent | State::SynReceived);
-        !opening || self.connection.is_usable()
+        !opening || self.connection.is_open_early()
     }
 
     fn new(mut connection: Connection) -> Host {

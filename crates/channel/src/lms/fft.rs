@@ -2,7 +2,7 @@
 //!
 //! Implemented here because the result must have the same bits on every machine: libraries take the twiddle factors
 //! from the platform's sine, and sum in an order that depends on the processor. Here the order is the same everywhere,
-//! products and sums are never fused, and eight numbers are computed at once, in registers as wide as the caller is
+//! products and sums are never fused, and several numbers are computed at once, in registers as wide as the caller is
 //! compiled for. Single precision leaves errors of a millionth of the mean amplitude.
 //!
 //! Functions take the size beside the numbers: callers hand in a constant where they can, so that the compiler knows
@@ -24,7 +24,7 @@ pub(crate) struct InverseFft {
     by_group: [Vec<f32>; 2],
     /// For each pass of radix 4 between these and the last, the factors of each group.
     passes: Vec<Vec<Factors>>,
-    /// The factors of the last pass's second group; not used if it has one.
+    /// The factors of the second group of the last pass of radix 4; not used where that pass has one group.
     last: Factors,
     band: Band,
 }
@@ -35,7 +35,8 @@ type Factors = [f32; 6];
 /// Where the numbers of a spectrum are.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Band {
-    /// So many of the first quarter, from the first on; `None` if there are others than these and `last`.
+    /// How many numbers from index 0 on may differ from zero, at most a quarter of all; `None` if numbers outside these
+    /// and `last` may too.
     first: Option<usize>,
     /// So many of the last quarter, up to the last.
     last: usize,
@@ -92,7 +93,7 @@ impl InverseFft {
     /// # Panics
     /// If `size` is not a power of two, or less than 128.
     pub(crate) fn new(size: usize, above: usize, below: usize) -> InverseFft {
-        assert!(size.is_power_of_two() && size >= 16 * LANES);
+        assert!(size.is_power_of_two() && size >= 16 * AT_ONCE);
         let parts = |length: usize| {
             (0..6).flat_map(|part| (0..length / 4).map(move |group| factors(group, length)[part])).collect()
         };
@@ -102,9 +103,9 @@ impl InverseFft {
             passes.push((0..length / 4).map(|group| factors(group, length)).collect());
             length /= 4;
         }
-        let (whole, quarter) = (|numbers: usize| numbers.next_multiple_of(LANES), size / 4);
-        let inside = whole(above).max(whole(below)) <= quarter;
-        let band = Band { first: inside.then(|| whole(above)), last: whole(below) };
+        let (rounded_up, quarter) = (|numbers: usize| numbers.next_multiple_of(AT_ONCE), size / 4);
+        let inside = rounded_up(above).max(rounded_up(below)) <= quarter;
+        let band = Band { first: inside.then(|| rounded_up(above)), last: rounded_up(below) };
         InverseFft { size, by_group: [parts(size), parts(size / 4)], passes, last: factors(1, 8), band }
     }
 
@@ -274,14 +275,14 @@ fn row_of(part: &[f32], group: usize, stride: usize) -> &[f32] {
     &part[group * stride..][..stride]
 }
 
-/// A length as a multiple of [`LANES`], which it is: said to the compiler.
+/// A length as a multiple of [`AT_ONCE`], which it is: said to the compiler.
 #[inline(always)]
 fn whole(length: usize) -> usize {
-    length / LANES * LANES
+    length / AT_ONCE * AT_ONCE
 }
 
 /// `n` butterflies in a loop, four rows in, four rows out. These are arguments of their own, so that the compiler sees
-/// that they do not overlap and computes [`LANES`] butterflies at once.
+/// that they do not overlap and computes [`AT_ONCE`] butterflies at once.
 #[inline(always)]
 #[expect(clippy::too_many_arguments, reason = "see above")]
 fn butterflies(
@@ -383,7 +384,7 @@ fn quarters_mut(numbers: &mut [f32], length: usize) -> [&mut [f32]; 4] {
 }
 
 /// Numbers that are computed at once in registers of 256 bits.
-const LANES: usize = 8;
+const AT_ONCE: usize = 8;
 
 #[cfg(test)]
 mod tests {

@@ -6,7 +6,7 @@ use units::{Db, Duration, Time};
 
 use super::series::{DIRECT_DOPPLER, Motion, Rays, gain_db};
 use super::shadowing::Shadowing;
-use super::shared::Direction;
+use super::shared::Phasor;
 use super::states::Track;
 use crate::level::Snr;
 use crate::normal::Normals;
@@ -44,8 +44,8 @@ pub(crate) fn draw(
     let mut samples = Vec::with_capacity(ROWS * transmissions);
     let (mut rays, half) = (Rays::default(), 0.5_f64.sqrt());
     let mut independent = vec![[0.0; 2]; transmissions];
-    let direction = |i: usize| Direction::after(motion.doppler_hz * DIRECT_DOPPLER * (spacing_s * i as f64));
-    let directions: Vec<Direction> = (0..transmissions).map(direction).collect();
+    let phasor = |i: usize| Phasor::after(motion.doppler_hz * DIRECT_DOPPLER * (spacing_s * i as f64));
+    let phasors: Vec<Phasor> = (0..transmissions).map(phasor).collect();
     let mut level = along.snr.cursor();
     let mut starts = along.geometry.map(|geometry| geometry.served(ROWS));
     for _ in 0..ROWS {
@@ -66,7 +66,7 @@ pub(crate) fn draw(
                 multipath[1] += weight * part[1];
             }
             let multipath = multipath.map(|part| part as f32);
-            let gain = gain_db(rays.amplitudes(loo, shadowing.step()), multipath, directions[i]);
+            let gain = gain_db(rays.amplitudes(loo, shadowing.step()), multipath, phasors[i]);
             let snr = (level.at(start + spacing * i as u64) + gain).max(ERASED.get());
             samples.push(qpsk::mutual_information(Db::new(snr)) as f32);
         }

@@ -19,6 +19,7 @@ use crate::normal::{Generators, LANES, Lanes};
 /// correlation after `lag` samples is that of the spectrum, but in an overlap that times `cos(pi lag / (2 overlap))`:
 /// 0.992 after 20 ms with the default sampling at 60 km/h. A block is periodic, so its ends are correlated, by less
 /// than 0.05; beyond a block the process is independent, where Clarke's correlation would still oscillate below 0.03.
+/// Blocks of fewer than 200 Doppler periods, with more than 1,300 samples each, come with larger deviations.
 pub(crate) struct Multipath {
     generators: Generators,
     tables: Arc<BandTables>,

@@ -7,7 +7,7 @@ use units::Duration;
 use super::multipath::Multipath;
 use super::parameters::Loo;
 use super::shadowing::Shadowing;
-use super::shared::{self, Direction};
+use super::shared::{self, Phasor};
 use super::states::Track;
 use crate::elementary::{exp2, ln};
 
@@ -86,7 +86,7 @@ impl<T: Track> Series<T> {
         let amplitudes = self.rays.amplitudes(loo, shadowing);
         let turns = index as f64 * self.cycles * DIRECT_DOPPLER;
         let multipath = self.multipath.sample((index - self.begin) as usize);
-        let gain_db = gain_db(amplitudes, multipath, shared::direction(turns));
+        let gain_db = gain_db(amplitudes, multipath, shared::phasor(turns));
         Sample { gain_db, state, shadowing, multipath }
     }
 
@@ -107,7 +107,7 @@ impl<T: Track> Series<T> {
     }
 }
 
-/// The sum of the direct ray and the multipath.
+/// The amplitudes of the direct ray and of the multipath.
 pub(crate) struct Rays {
     /// The power of the multipath in decibels at the last call, and its amplitude: constant within a state.
     diffuse: (f64, f32),
@@ -131,10 +131,10 @@ impl Rays {
 }
 
 /// The power gain `|A exp(i phi) + b z|^2` in decibels (Loo 1985): `A` is the amplitude of the direct ray, which has
-/// turned into `direction`, `b` that of the multipath, and `z` the multipath.
+/// the phase `phasor`, `b` that of the multipath, and `z` the multipath.
 #[inline(always)]
-pub(crate) fn gain_db((direct, diffuse): (f32, f32), multipath: [f32; 2], direction: Direction) -> f64 {
-    let Direction { sin, cos } = direction;
+pub(crate) fn gain_db((direct, diffuse): (f32, f32), multipath: [f32; 2], phasor: Phasor) -> f64 {
+    let Phasor { sin, cos } = phasor;
     let (re, im) = (direct * cos + diffuse * multipath[0], direct * sin + diffuse * multipath[1]);
     f64::from((10.0 / LN_10 * ln(re * re + im * im)).max(-300.0))
 }
@@ -239,7 +239,7 @@ mod tests {
         // In phase: 10^(-4/20) + 10^(-10/20); opposed: their difference; at right angles: their powers.
         let power = |db: f64| libm::pow(10.0, db / 10.0);
         let gain = |multipath, turns| {
-            power(gain_db(Rays::default().amplitudes(loo, 1.0), multipath, Direction::after(turns))).sqrt()
+            power(gain_db(Rays::default().amplitudes(loo, 1.0), multipath, Phasor::after(turns))).sqrt()
         };
         let (direct, diffuse) = (power(-4.0).sqrt(), power(-10.0).sqrt());
         assert!((gain([1.0, 0.0], 3.0) - (direct + diffuse)).abs() < 1e-6);
@@ -247,6 +247,6 @@ mod tests {
         assert!((gain([0.0, 1.0], 7.0) - (direct * direct + diffuse * diffuse).sqrt()).abs() < 1e-6);
         let nothing = Loo { mean_db: -3000.0, deviation_db: 0.0, multipath_db: -3000.0 };
         let amplitudes = Rays::default().amplitudes(nothing, 0.0);
-        assert_eq!(gain_db(amplitudes, [0.0, 0.0], Direction::after(0.0)), -300.0);
+        assert_eq!(gain_db(amplitudes, [0.0, 0.0], Phasor::after(0.0)), -300.0);
     }
 }

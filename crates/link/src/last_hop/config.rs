@@ -64,7 +64,7 @@ impl LastHopConfig {
     /// queueing.
     ///
     /// # Errors
-    /// If a value cannot be; the path is that below the last hop, `harq.targets`.
+    /// A value that cannot be: the error's key is that below the last hop, such as `harq.targets`.
     pub fn check(&self, base_rtt: Duration, users: usize) -> Result<(), FieldError> {
         let link = self.facts(base_rtt, users);
         self.scheduler.entry().check(&link).map_err(|error| error.within("scheduler"))?;
@@ -90,10 +90,10 @@ impl LastHopConfig {
         self.segmentation.as_ref().map_or(Ok(()), |segmentation| segmentation.check(block, self.harq.kind()))
     }
 
-    /// Checks the names of users' schedulers, of which there are those `registered`.
+    /// Checks the names of scripts' schedulers, of which there are those `registered`.
     ///
     /// # Errors
-    /// Nobody has registered what is named; the path is that below the last hop.
+    /// Nobody has registered what is named; the error's key is that below the last hop.
     pub fn check_choosers(&self, registered: &[String]) -> Result<(), FieldError> {
         let check = |scheduler: &SchedulerConfig| {
             scheduler.entry().check_chooser(registered).map_err(|error| error.within("scheduler"))

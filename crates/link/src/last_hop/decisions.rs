@@ -34,7 +34,8 @@ impl Decisions {
         }
     }
 
-    /// In place of the signal-to-noise ratio of a burst: the packet is decoded with it or one before, or not.
+    /// What replaces the signal-to-noise ratio of a burst: [`DECIDED`] from the transmission that decodes the packet
+    /// on, else [`ERASED`]; `None` where the decoder decides.
     #[inline]
     pub(super) fn snr(&mut self, packet: &PacketRef, sequence: u64) -> Option<Db> {
         let Some(decision) = self.0.as_mut()?.get_mut(&(packet.flow, sequence)) else { return Some(ERASED) };

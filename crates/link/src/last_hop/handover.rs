@@ -27,8 +27,8 @@ impl LastHop {
     /// may postpone that.
     ///
     /// Events that are due now happen at the old satellite, but it begins no burst. The burst that it is sending is
-    /// completed if nothing is lost; else it is cut off, and counts as sent in full. Take [`LastHop::poll_output`] and
-    /// [`LastHop::poll_timeout`] afterwards.
+    /// completed with [`Transfer::Keep`]; else it is cut off: its coded bits count in full, its time until now. Take
+    /// [`LastHop::poll_output`] and [`LastHop::poll_timeout`] afterwards.
     pub fn hand_over(&mut self, now: Time, resume: Time, transfer: Transfer) {
         debug_assert!(resume >= now, "service resumes at {resume:?}, before {now:?}");
         self.simulate_bursts(now);

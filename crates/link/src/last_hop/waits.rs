@@ -9,10 +9,10 @@ use crate::packet::PacketRef;
 /// See `LastHop::note_waits`.
 #[derive(Default)]
 pub(super) struct Waits {
-    /// When the packets that wait came, by their number.
+    /// When the packets that wait came, by their handle.
     came: BTreeMap<u32, Time>,
-    /// Those that left.
-    left: VecDeque<(PacketRef, Duration)>,
+    /// Those whose first transmission has begun, and how long they waited.
+    started: VecDeque<(PacketRef, Duration)>,
 }
 
 impl Waits {
@@ -20,15 +20,15 @@ impl Waits {
         self.came.insert(packet.id, now);
     }
 
-    /// The next packet that left, and how long it had waited.
+    /// The next packet whose first transmission has begun, and how long it had waited.
     pub fn poll(&mut self) -> Option<(PacketRef, Duration)> {
-        self.left.pop_front()
+        self.started.pop_front()
     }
 
     /// Its first transmission begins.
     pub fn on_start(&mut self, now: Time, packet: &PacketRef) {
         if let Some(came) = self.came.remove(&packet.id) {
-            self.left.push_back((*packet, now.since(came)));
+            self.started.push_back((*packet, now.since(came)));
         }
     }
 }

@@ -209,7 +209,7 @@ options! {
     /// The window starts over after an idle time-out (RFC 5681 section 4.1); in the manner of Linux it halves for each
     /// time-out.
     slow_start_after_idle: bool = [true, true, true, true];
-    /// The window shrinks towards what is used while the application sends less than it allows (RFC 7661, as in Linux).
+    /// The window shrinks towards what is used while the application sends less than it allows (RFC 2861, as in Linux).
     cwnd_validation: bool = [false, false, false, true];
     /// Whether acknowledgments wait for a second segment, and how long at most; `true` is 40 ms. With `quick_acks` it
     /// is the shortest such time, and adapts to the times between segments as in Linux.

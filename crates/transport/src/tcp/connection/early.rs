@@ -38,8 +38,8 @@ impl Connection {
         self.fast_open.as_ref().is_some_and(|fast_open| fast_open.succeeded)
     }
 
-    /// Whether the connection can be used, though the handshake may not be over.
-    pub fn is_usable(&self) -> bool {
+    /// Whether the handshake is not over and data may go nevertheless.
+    pub fn is_open_early(&self) -> bool {
         self.handshake.early
     }
 

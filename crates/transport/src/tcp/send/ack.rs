@@ -161,7 +161,7 @@ impl Sender {
             min_rtt: self.rtt.min(),
             rate,
             may_grow: true,
-            window_limited: self.cwnd.is_limit(),
+            window_limited: self.cwnd.is_window_limited(),
             state: CongestionState::Open,
             ece: false,
             marked: 0,
@@ -386,7 +386,7 @@ impl Sender {
         let reordered = self.reordering.has_grown();
         let sample = AckSample {
             may_grow: !self.cwnd.in_reduction() && (news.acked > 0 || reordered && news.sacked),
-            window_limited: self.cwnd.is_limit(),
+            window_limited: self.cwnd.is_window_limited(),
             ece: news.ece,
             marked: news.marks.packets,
             marked_bytes: news.marks.bytes,

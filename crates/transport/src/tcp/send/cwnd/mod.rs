@@ -1,5 +1,5 @@
 //! The congestion window and what moves it: the controller, and beside the controller reductions and time-outs, what
-//! takes them back, idle times, and validation (RFC 7661).
+//! takes them back, idle times, and validation (RFC 2861).
 //!
 //! The sender says what happened, hands in what is in flight and how long a round trip takes, and reads the window and
 //! the state. Nothing here knows of the sender. Where the controller drives, it alone moves the window.
@@ -110,10 +110,10 @@ impl CongestionWindow {
         matches!(self.state, CongestionState::Open | CongestionState::Disorder)
     }
 
-    /// Whether the window, not the application or the peer, holds back data.
+    /// As [`Usage::is_window_limited`].
     #[inline]
-    pub fn is_limit(&self) -> bool {
-        self.usage.filled_window() || self.usage.is_window_limited(self.window())
+    pub fn is_window_limited(&self) -> bool {
+        self.usage.is_window_limited(self.window())
     }
 
     /// What an acknowledgment, which advanced SND.UNA if `advanced`, does to the window: by the controller's rules or

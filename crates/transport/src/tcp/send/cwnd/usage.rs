@@ -1,4 +1,4 @@
-//! How much of the window is used (RFC 7661, as in Linux).
+//! How much of the window is used (RFC 2861, section 3, as in Linux; RFC 7661, which replaces it, is not followed).
 
 use units::Time;
 
@@ -29,12 +29,6 @@ impl Usage {
     /// The same, with what was used forgotten.
     pub fn forget(&mut self, now: Time) {
         (self.used, self.full_at) = (0, now);
-    }
-
-    /// Whether the window was full in this round trip.
-    #[inline]
-    pub fn filled_window(&self) -> bool {
-        self.limited
     }
 
     /// Whether the window, not the application or the peer, holds back data: in slow start it may be twice what is
@@ -74,8 +68,8 @@ impl Usage {
         Some(self.full_at)
     }
 
-    /// RFC 7661, as Linux has it: the window half way to what is used, which is at least `initial`. `None` if all is
-    /// used.
+    /// RFC 2861, section 3, as Linux has it: the window half way to what is used, which is at least `initial`. `None`
+    /// if all is used.
     pub fn shrunk(&mut self, window: u32, initial: u32) -> Option<u32> {
         let used = self.used.max(initial);
         self.used = 0;
