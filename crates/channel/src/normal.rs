@@ -17,7 +17,6 @@ pub(crate) const LANES: usize = 16;
 pub(crate) type Lanes<T> = [T; LANES];
 
 /// Generators of complex normal numbers.
-#[derive(Clone)]
 pub(crate) struct Generators(Words);
 
 /// Generators of random words: xoshiro128++ (Blackman and Vigna 2021) in each lane.

@@ -43,7 +43,7 @@ struct Band {
 }
 
 /// Complex numbers: the real parts, then the imaginary parts.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub(crate) struct Complexes(Vec<f32>);
 
 impl Complexes {
