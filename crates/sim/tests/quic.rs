@@ -219,7 +219,7 @@ fn a_loss_holds_up_one_object_and_not_those_behind_it() {
         let users = ["flows.0.count=100", "flows.0.start_spread=40 s", "duration=60 s", "last_hop.rate=100 Mbit/s"];
         let edits = [&[quic, &traffic, "channel={kind=\"bernoulli\", loss=\"2 %\"}"], &users[..]].concat();
         let flows = run(LABORATORY, &edits).summary.flows;
-        let times = flows.iter().map(|flow| flow.web.unwrap());
+        let times = flows.iter().map(|flow| flow.web.as_ref().unwrap());
         assert!(times.clone().all(|web| web.pages == 1 && web.responses == 41));
         times.map(|web| web.response_mean_s.unwrap()).sum::<f64>() / flows.len() as f64
     };

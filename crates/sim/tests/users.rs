@@ -60,7 +60,7 @@ fn check_causes(record: &Record, only_data: bool) {
 fn a_call_on_a_clear_link_is_as_good_as_its_delay_allows() {
     let record = run(CALLS, &["channel.kind=clear", "channel={ kind = \"clear\" }", "last_hop.rate=50 Mbit/s"]);
     for flow in flows(&record) {
-        let voice = flow.voice.expect("somebody listens");
+        let voice = flow.voice.as_ref().expect("somebody listens");
         assert_eq!((voice.loss_ratio, flow.lost_late, flow.lost["lost_harq"]), (0.0, Some(0), 0));
         // 90 ms of the way and 0.2 to 1 ms of the transmitter; the play-out buffer adds 60 ms to the first packet's.
         assert!((flow.one_way_delay_mean_s.unwrap() - 0.0905).abs() < 2e-3, "{:?}", flow.one_way_delay_mean_s);

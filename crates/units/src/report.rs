@@ -62,6 +62,12 @@ impl<T: Reported> Reported for Option<T> {
     }
 }
 
+impl<T: Reported> Reported for Box<T> {
+    fn lines() -> Vec<Line> {
+        T::lines()
+    }
+}
+
 impl<T: Reported> Reported for Vec<T> {
     fn lines() -> Vec<Line> {
         T::lines()

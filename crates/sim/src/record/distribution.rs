@@ -7,7 +7,7 @@ use std::collections::BinaryHeap;
 /// more.
 ///
 /// All are counted in a histogram, whose counters reach from the least to the greatest delay only; the greatest of the
-/// first 4096 are kept, which the percentile is among.
+/// first 4096 are kept, which the percentile is among. Both lists grow by small steps: each flow has its own.
 #[derive(Debug, Default)]
 pub(crate) struct Distribution {
     /// The greatest delays, the least of them on top; empty when there are more than [`FEW`].
@@ -43,12 +43,20 @@ impl Distribution {
         let micros = u32::try_from(micros).unwrap_or(u32::MAX); // an hour and more
         self.count(u64::from(micros));
         if self.greatest.len() < GREATEST {
-            self.greatest.push(Reverse(micros));
+            self.keep(micros);
         } else if self.greatest.peek().is_some_and(|least| micros > least.0)
             && let Some(mut least) = self.greatest.peek_mut()
         {
             *least = Reverse(micros);
         }
+    }
+
+    #[cold]
+    fn keep(&mut self, micros: u32) {
+        if self.greatest.len() == self.greatest.capacity() {
+            self.greatest.reserve_exact(GREATEST.div_ceil(8));
+        }
+        self.greatest.push(Reverse(micros));
     }
 
     #[inline]
@@ -71,7 +79,9 @@ impl Distribution {
         }
         let index = class - self.first;
         if index >= self.counts.len() {
-            self.counts.resize(index / STEP * STEP + STEP, 0);
+            let length = index / STEP * STEP + STEP;
+            self.counts.reserve_exact(length - self.counts.len());
+            self.counts.resize(length, 0);
         }
         self.counts[index] += 1;
     }

@@ -241,18 +241,18 @@ flow_columns! {
         /// The data of `goodput_bps`.
         "Data delivered" delivered_bytes: u64 = |f| f.delivered_bytes;
         /// How the score of a call comes about; only for voice.
-        [optional] voice: Option<VoiceQuality> = |f| f.voice;
+        [optional] voice: Option<Box<VoiceQuality>> = |f| f.voice.map(Box::new);
         /// What web traffic measured; with several connections, at the first flow of an application.
-        [optional] web: Option<WebReport> = |f| f.web;
+        [optional] web: Option<Box<WebReport>> = |f| f.web.map(Box::new);
         /// What the viewer of adaptive video got.
-        [optional] video: Option<VideoReport> = |f| f.experience.video;
+        [optional] video: Option<Box<VideoReport>> = |f| f.experience.video.map(Box::new);
         /// What the viewer of live video got.
-        [optional] live: Option<LiveReport> = |f| f.experience.live;
+        [optional] live: Option<Box<LiveReport>> = |f| f.experience.live.map(Box::new);
         /// What the player of a game got.
-        [optional] game: Option<GameReport> = |f| f.experience.game;
+        [optional] game: Option<Box<GameReport>> = |f| f.experience.game.map(Box::new);
         /// What the [proxy](models/pep.md) did, only for a flow that has one. The other keys of the flow are then those
         /// of the connection from the gateway to the user; goodput is the user's in any case.
-        [optional] pep: Option<PepSummary> = |f| f.pep.clone();
+        [optional] pep: Option<Box<PepSummary>> = |f| f.pep.clone().map(Box::new);
     }
 }
 

@@ -98,7 +98,7 @@ impl Cell for Lost {
 
 macro_rules! only_in_json {
     ($($type:ty),+) => {
-        $(impl Cell for Option<$type> {
+        $(impl Cell for Option<Box<$type>> {
             fn add<'a>(_: &mut Table, _: &'static str, _: impl Iterator<Item = &'a Self> + Clone) {}
         })+
     };
