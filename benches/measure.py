@@ -2,9 +2,9 @@
 
 Run with `make bench`. Each scenario runs in a process of its own, so that memory is that of the run alone. Instructions
 are counted by valgrind's callgrind where it is installed: they repeat exactly, where seconds do not. ns-2 does the same
-work where it is installed (Debian: ns2). Then come constellations: routes between many stations, and satellites
-propagated. Writes benches/RESULTS.md; `measure.py sky` measures constellations alone and keeps the rest of that page,
-`measure.py scenarios` the other way round.
+work where it is installed (Debian: ns2). Then come very many flows, and constellations: routes between many stations,
+and satellites propagated. Writes benches/RESULTS.md; `measure.py scenarios`, `crowd` and `sky` measure one part each
+and keep the rest of that page.
 """
 
 import json
@@ -136,13 +136,16 @@ def per_packet(command: list[object] | None, packets: int) -> str:
     return "" if counted is None else f"{counted / packets:,.0f}"
 
 
+def build() -> None:
+    """Build the program that runs a scenario."""
+    command = ["cargo", "build", "--release", "--locked", "--quiet", "-p", "transorbit-sim", "--example", "run"]
+    subprocess.run(command, check=True, cwd=ROOT)
+
+
 def scenarios() -> list[str]:
     """Measure every scenario: the lines of the table."""
-    build = ["cargo", "build", "--release", "--locked", "--quiet", "-p", "transorbit-sim", "--example", "run"]
-    subprocess.run(build, check=True, cwd=ROOT)
+    build()
     lines = [
-        "# Speed of the core",
-        "",
         f"`make bench`: the median of {RUNS} runs of each scenario, the smallest in brackets, on one core of a virtual",
         "machine that shares its processor with others: seconds vary by a third within hours, instructions do not.",
         "Instructions are counted by callgrind for each packet that arrived with data. The last columns are those of",
@@ -186,6 +189,54 @@ def row(case: Case, own: list[tuple[Measured, str]], other: list[tuple[Measured,
     return "| " + " | ".join(cells) + " |"
 
 
+# Of each entry of the scenario: short flows, idle ones, long ones.
+CROWDS = {"1,000,000": [], "100,000": ["flows.0.count=60000", "flows.1.count=39000", "flows.2.count=1000"]}
+IDLE_FLOWS = ["flows.0.count=1", "flows.2.count=1"]
+CROWD_RUNS = 3
+
+
+def crowd() -> list[str]:
+    """Measure very many flows: the lines of a table."""
+    build()
+    lines = [
+        "`scenarios/million-flows.toml`: of 100 flows 60 transfer 2 kB, 39 ask for a page of 1 kB and are idle",
+        "then, and one sends without end. Packets are all that were made: handshakes, data, acknowledgments. CPU is",
+        f"that of the whole process, which prints a summary of each flow. Medians of {CROWD_RUNS} runs.",
+        "",
+        "| flows | packets | CPU s | CPU µs per packet | asked | peak GiB | asked |",
+        "| --- | --- | --- | --- | --- | --- | --- |",
+    ]
+    for name, edits in CROWDS.items():
+        runs = [many(edits) for _ in range(CROWD_RUNS)]
+        cpu, peak, packets = (statistics.median(values) for values in zip(*runs, strict=True))
+        asked = ["1.5", "16"] if not edits else ["", ""]
+        cells = [
+            name,
+            f"{packets:,}",
+            f"{cpu:.1f}",
+            f"{cpu / packets * 1e6:.2f}",
+            asked[0],
+            f"{peak / 1024:.2f}",
+            asked[1],
+        ]
+        lines.append("| " + " | ".join(cells) + " |")
+        print(lines[-1], flush=True)
+    few, more = (many([*IDLE_FLOWS, f"flows.1.count={count}"])[1] for count in (20_000, 120_000))
+    lines += [
+        "",
+        f"A flow that asked for its page and is idle: {(more - few) / 100_000 * 1024:.2f} KiB, its summary included.",
+    ]
+    print(lines[-1], flush=True)
+    return lines
+
+
+def many(edits: list[str]) -> tuple[float, float, int]:
+    """CPU seconds, peak MiB and packets of a run with very many flows."""
+    measured, printed = run([RUNNER, ROOT / "scenarios" / "million-flows.toml", *edits])
+    created = re.search(r'"created":(\d+)', printed)
+    return measured.cpu_s, measured.peak_mib, int(created[1]) if created else 0
+
+
 STATIONS = 100
 ROUTE_RUNS = 3
 # name, further options, and the wall seconds asked of it on two cores (0 = nothing)
@@ -201,8 +252,6 @@ PROPAGATION = {"Walker, two bodies": 100, "Walker, J2": 100}
 def sky() -> list[str]:
     """Measure constellations: the lines of two tables."""
     lines = [
-        SKY,
-        "",
         f"`transorbit constellation routes starlink-shell-1` with {STATIONS} stations spread over the latitudes that",
         f"it covers, as many threads as processors ({os.cpu_count()}), into Parquet; start-up of Python included. The",
         f"median of {ROUTE_RUNS} runs on a machine that other work shares.",
@@ -245,17 +294,26 @@ def routes(options: list[str]) -> tuple[float, float, float, float]:
     return wall, measured.cpu_s, measured.peak_mib, size / 1e6
 
 
-SKY = "## Constellations"
+# The parts of the page by the word that asks for one, each with its heading.
+PARTS = {
+    "scenarios": ("# Speed of the core", scenarios),
+    "crowd": ("## A million flows", crowd),
+    "sky": ("## Constellations", sky),
+}
 
 
 def main() -> None:
-    """Measure, and write the page."""
+    """Measure the parts that are asked for, or all, and write the page."""
     page = ROOT / "benches" / "RESULTS.md"
-    first, _, last = page.read_text().partition(SKY)
-    part = sys.argv[1:]
-    top = first.rstrip().splitlines() if part == ["sky"] else scenarios()
-    bottom = (SKY + last).rstrip().splitlines() if part == ["scenarios"] else sky()
-    page.write_text("\n".join([*top, "", *bottom]) + "\n")
+    asked = sys.argv[1:] or list(PARTS)
+    if unknown := set(asked) - set(PARTS):
+        sys.exit(f"{', '.join(sorted(unknown))}: no part of the page; there are {', '.join(PARTS)}")
+    before = {text.partition("\n")[0]: text for text in re.split(r"\n(?=##? )", page.read_text())}
+    texts = []
+    for name, (heading, measure) in PARTS.items():
+        text = "\n".join([heading, "", *measure()]) if name in asked else before.get(heading, "")
+        texts.append(text.rstrip() + "\n")
+    page.write_text("\n".join(texts))
 
 
 if __name__ == "__main__":

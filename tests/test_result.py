@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from typing import TYPE_CHECKING
 
@@ -85,6 +86,29 @@ def test_summary_json_is_plain_json(result: to.Result, tmp_path: Path) -> None:
 
     assert json.loads(text, parse_constant=refuse) == result.summary
     assert text.startswith('{\n  "title"')
+
+
+def test_a_summary_of_many_flows_has_a_line_for_each(result: to.Result) -> None:
+    def written(flows: int) -> str:
+        file = io.StringIO()
+        result.summary = summary | {"title": '"flows": []\n  "flows": []', "flows": summary["flows"] * flows}
+        result.write_summary(file)
+        assert json.loads(file.getvalue()) == result.summary
+        return file.getvalue()
+
+    summary = result.summary
+    try:
+        few, many = written(100), written(101)
+    finally:
+        result.summary = summary
+    row = f"    {json.dumps(summary['flows'][0], ensure_ascii=False)}"
+    assert row not in few
+    assert f'  "flows": [\n{row},\n' in many
+    assert many.count(row) == 101
+    before, after = (part.splitlines() for part in (few, many))
+    first = before.index('  "flows": [')
+    assert after[:first] == before[:first]
+    assert after[first + 102 :] == before[before.index("  ],", first) :]
 
 
 def check_plot(result: to.Result, name: str) -> None:

@@ -137,7 +137,8 @@ def run(
     with _figures.imported_meanwhile(wanted=directory is not None and plots is not False):
         result, stopped = _run(ready, root, bar=not quiet, scratch=above)
     if json_:
-        print(json.dumps(result.summary, indent=2, ensure_ascii=False), flush=True)
+        result.write_summary(sys.stdout)
+        sys.stdout.flush()
     elif not quiet:
         print(show.summary(result), flush=True)
     if directory:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 from pathlib import Path  # noqa: TC003 - read by the command line's library
@@ -153,7 +152,8 @@ def replay(
 
 def _tell(result: Result, out: Path | None, *, json_: bool, quiet: bool, file: TextIO) -> None:
     if json_:
-        print(json.dumps(result.summary, indent=2, ensure_ascii=False), flush=True)
+        result.write_summary(sys.stdout)
+        sys.stdout.flush()
     elif not quiet:
         print(show.summary(result), flush=True, file=file)
     if out:
