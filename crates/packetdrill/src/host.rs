@@ -14,7 +14,7 @@ pub struct Sent {
     /// The segment.
     pub segment: Segment,
     /// The number of earlier transmissions of its data.
-    pub transmission: u32,
+    pub sent_before: u32,
 }
 
 /// The connection's timer is due repeatedly at the same instant.
@@ -244,7 +244,7 @@ impl Host {
             if transmit.segment.syn.is_some() {
                 self.ours = transmit.segment.syn;
             }
-            self.sent.push_back(Sent { at: now, segment: transmit.segment, transmission: transmit.transmission });
+            self.sent.push_back(Sent { at: now, segment: transmit.segment, sent_before: transmit.sent_before });
         }
     }
 }

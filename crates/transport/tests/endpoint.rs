@@ -25,8 +25,8 @@ impl Path {
         Path { pipes: [VecDeque::new(), VecDeque::new()], data: 0, loss, sent: Vec::new() }
     }
 
-    fn carry(&mut self, now: Time, from: usize, segment: Segment, transmission: u32) {
-        self.sent.push((now, from, segment, transmission));
+    fn carry(&mut self, now: Time, from: usize, segment: Segment, sent_before: u32) {
+        self.sent.push((now, from, segment, sent_before));
         self.data += u64::from(segment.len > 0);
         if segment.len == 0 || !self.data.is_multiple_of(self.loss) {
             self.pipes[from].push_back((now + ms(40), segment));
@@ -47,8 +47,8 @@ impl Path {
 }
 
 /// What is in the box that an end writes a packet into: of another transport, or a segment with all options.
-fn left_behind(transmission: u32) -> Payload {
-    if transmission > 0 {
+fn left_behind(sent_before: u32) -> Payload {
+    if sent_before > 0 {
         return Payload::Udp(Datagram { number: 3, len: 5 });
     }
     let syn = SynOptions { mss: 1460, window_scale: Some(7), sack_permitted: true, fast_open: None };
@@ -100,10 +100,10 @@ impl Ends {
 
     fn enter(&mut self, path: &mut Path, now: Time, at: usize, input: Input<'_>, acts: &[Act]) {
         acts.iter().for_each(|&act| self.ends[at].act(now, act));
-        let answer = self.ends[at].handle(now, input, &mut self.blank, &mut |payload, transmission| {
+        let answer = self.ends[at].handle(now, input, &mut self.blank, &mut |payload, sent_before| {
             let Payload::Tcp(segment) = &**payload else { panic!("a segment") };
-            path.carry(now, at, *segment, transmission);
-            **payload = left_behind(transmission);
+            path.carry(now, at, *segment, sent_before);
+            **payload = left_behind(sent_before);
         });
         self.take(at, answer);
     }
@@ -126,8 +126,8 @@ impl Ends {
                 Reply::Whole { sent, .. } => sent,
                 Reply::Brief { sent, .. } => sent.then_some(0),
             };
-            if let (Some(transmission), Payload::Tcp(segment)) = (sent, &payload) {
-                path.carry(now, at, *segment, transmission);
+            if let (Some(sent_before), Payload::Tcp(segment)) = (sent, &payload) {
+                path.carry(now, at, *segment, sent_before);
             }
             match reply {
                 Reply::Whole { answer, .. } => self.take(at, answer),
@@ -188,7 +188,7 @@ fn polled(settings: Settings, loss: u64, end: Time) -> Path {
     let mut path = Path::new(loss);
     let pump = |path: &mut Path, now: Time, at: usize, connection: &mut Connection| {
         while let Some(transmit) = connection.poll_transmit(now) {
-            path.carry(now, at, transmit.segment, transmit.transmission);
+            path.carry(now, at, transmit.segment, transmit.sent_before);
         }
     };
     ends[0].write(Time::ZERO, 300_000);

@@ -98,7 +98,7 @@ fn a_syn_ack_sent_twice_measures_nothing() {
         let syn = Segment { flags: Flags::SYN, window: 65_535, syn: Some(options), ..Segment::default() };
         for number in 0..syns {
             server.handle_segment(at(10 * number), &syn);
-            assert_eq!(u64::from(server.poll_transmit(at(10 * number)).unwrap().transmission), number);
+            assert_eq!(u64::from(server.poll_transmit(at(10 * number)).unwrap().sent_before), number);
         }
         server.handle_segment(at(100), &Segment { seq: 1, ack: 1, flags: Flags::ACK, ..Segment::default() });
         assert_eq!(server.info().srtt, (syns == 1).then_some(ms(100)));

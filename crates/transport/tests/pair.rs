@@ -60,12 +60,12 @@ fn several_losses_of_a_window() {
     for (settings, rounds) in [(settings(), 1), (no_sack(), 3)] {
         let client = Settings { initial_window: 40, ..settings.clone() };
         let mut pair = Pair::new(client, settings, ms(50), |sent: &Sent| {
-            let lost = [1001, 4001, 7001].contains(&sent.transmit.segment.seq) && sent.transmit.transmission == 0;
+            let lost = [1001, 4001, 7001].contains(&sent.transmit.segment.seq) && sent.transmit.sent_before == 0;
             if lost && sent.from == End::Client { Fate::Drop } else { Fate::Pass }
         });
         pair.client.write_for_ever(pair.now);
         pair.run_until(at(1000));
-        let again: Vec<Time> = pair.data().filter(|s| s.transmit.transmission > 0).map(|s| s.at).collect();
+        let again: Vec<Time> = pair.data().filter(|s| s.transmit.sent_before > 0).map(|s| s.at).collect();
         assert_eq!(again.len(), 3);
         let spread = again[2].since(again[0]).as_nanos() / 100_000_000 + 1;
         assert_eq!(spread, rounds, "{again:?}");
@@ -280,16 +280,16 @@ fn check_counters<F: FnMut(&Sent) -> Fate>(pair: &Pair<F>, bytes: u64) {
     assert_eq!(counters.data_segments_sent, pair.data().count() as u64);
     assert_eq!(counters.data_bytes_sent, pair.data().map(payload).sum::<u64>());
     let is_syn = |s: &&Sent| s.transmit.segment.flags.has(Flags::SYN);
-    let again = sent().filter(|s| !is_syn(s) && s.transmit.transmission > 0);
+    let again = sent().filter(|s| !is_syn(s) && s.transmit.sent_before > 0);
     assert_eq!(counters.retransmitted_segments, again.count() as u64);
     // each copy is numbered, and the first copies are the stream in order
     let mut copies = BTreeMap::new();
     let mut next = 1;
     for s in pair.data() {
         let copy = copies.entry(s.transmit.segment.seq).or_insert(0);
-        assert_eq!(s.transmit.transmission, *copy);
+        assert_eq!(s.transmit.sent_before, *copy);
         *copy += 1;
-        if s.transmit.transmission == 0 {
+        if s.transmit.sent_before == 0 {
             assert_eq!(s.transmit.segment.seq, next);
             next += payload(s);
         }

@@ -74,8 +74,8 @@ fn a_lost_syn_is_repeated_by_the_timer_of_any_segment() {
     assert_eq!(timer, at(3100), "ns-2's initial time-out, started anew by the acknowledgment");
     sender.handle_timeout(timer);
     let again = all(&mut sender, timer);
-    let (segment, transmission) = (again[0].segment, again[0].transmission);
-    assert_eq!((segment.seq, segment.flags.has(Flags::SYN), segment.wire_bytes(), transmission), (0, true, 40, 1));
+    let (segment, sent_before) = (again[0].segment, again[0].sent_before);
+    assert_eq!((segment.seq, segment.flags.has(Flags::SYN), segment.wire_bytes(), sent_before), (0, true, 40, 1));
     assert_eq!(sender.window(), 1, "as after any time-out");
     let answers = hand(&mut receiver, timer + ms(50), &again[..1]);
     assert_eq!(texts(&answers), ["ack 1001"]);

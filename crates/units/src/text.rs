@@ -67,11 +67,26 @@ pub trait Quantity: Sized + Copy {
     /// preferred to 0.2 s.
     fn write(self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let base = self.to_base();
-        let exact = |text: &String| Self::parse(text).is_ok_and(|q| q.to_base() == base);
-        let tidy = Self::UNITS.iter().map(|(unit, scale)| format!("{} {unit}", tidy(base / scale)));
-        let plain = Self::UNITS.iter().map(|(unit, scale)| format!("{} {unit}", base / scale));
-        match tidy.chain(plain).filter(exact).min_by_key(|text| text.len() + if text.starts_with("0.") { 2 } else { 0 })
-        {
+        let length = |text: &str| text.len() + if text.starts_with("0.") { 2 } else { 0 };
+        let exact = |text: &str| Self::parse(text).is_ok_and(|q| q.to_base() == base);
+        let mut shortest: Option<String> = None;
+        let mut offer = |number: f64, unit: &str| {
+            let text = format!("{number} {unit}");
+            if shortest.as_ref().is_none_or(|shortest| length(&text) < length(shortest)) && exact(&text) {
+                shortest = Some(text);
+            }
+        };
+        let mut untidy = Vec::new();
+        for (unit, scale) in Self::UNITS {
+            let number = base / scale;
+            let tidied = tidy(number);
+            offer(tidied, unit);
+            if tidied != number {
+                untidy.push((number, unit));
+            }
+        }
+        untidy.into_iter().for_each(|(number, unit)| offer(number, unit));
+        match shortest {
             Some(text) => f.write_str(&text),
             None => write!(f, "{} {}", base / Self::UNITS[0].1, Self::UNITS[0].0),
         }
@@ -85,7 +100,12 @@ fn differs_in_case(given: &str, unit: &str) -> bool {
 
 /// Rounds to 15 digits, because division by a unit leaves an error in the last bits.
 fn tidy(value: f64) -> f64 {
-    format!("{value:.14e}").parse().unwrap_or(value)
+    if value.fract() == 0.0 && value.abs() < 1e15 {
+        return value;
+    }
+    let shortest = value.to_string();
+    let digits = shortest.trim_start_matches(['-', '0', '.']).bytes().filter(u8::is_ascii_digit).count();
+    if digits <= 15 { value } else { format!("{value:.14e}").parse().unwrap_or(value) }
 }
 
 /// Reads a quantity from a text, or from a number as if it were a text, so that the message is about the missing unit.

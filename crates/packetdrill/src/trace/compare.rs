@@ -155,14 +155,14 @@ pub(super) struct Shape {
     seq: u64,
     len: u32,
     /// The number of earlier transmissions; of bare acknowledgments always 0.
-    transmission: u32,
+    sent_before: u32,
     /// Acknowledgment number and SACK blocks; `None` for data, because the other direction carries none.
     ack: Option<(u64, Vec<(u64, u64)>)>,
     ecn: u8,
 }
 
 impl Shape {
-    pub(super) fn of_kernel(packet: &Packet, transmission: u32) -> Shape {
+    pub(super) fn of_kernel(packet: &Packet, sent_before: u32) -> Shape {
         let mut flags: Vec<char> = packet.flags.chars().filter(|flag| *flag != 'P').collect();
         flags.sort_unstable();
         let bare = packet.len == 0;
@@ -170,7 +170,7 @@ impl Shape {
             flags: flags.into_iter().collect(),
             seq: packet.seq,
             len: packet.len,
-            transmission: if bare { 0 } else { transmission },
+            sent_before: if bare { 0 } else { sent_before },
             ack: bare.then(|| (packet.ack, packet.options.sack.clone())),
             ecn: packet.options.ecn,
         }
@@ -194,7 +194,7 @@ impl Shape {
             flags: flags.into_iter().collect(),
             seq: segment.seq,
             len: segment.len,
-            transmission: if bare { 0 } else { sent.transmission },
+            sent_before: if bare { 0 } else { sent.sent_before },
             ack: bare.then(|| (segment.ack, segment.sack.as_slice().to_vec())),
             ecn: match segment.ecn {
                 Ecn::NotEct => 0,
@@ -213,19 +213,16 @@ impl Shape {
 
     /// Whether both carry the same data in the same transmission, whatever their flags.
     pub(super) fn same_data(&self, other: &Shape) -> bool {
-        self.seq == other.seq
-            && self.len == other.len
-            && self.transmission == other.transmission
-            && self.ack == other.ack
+        self.seq == other.seq && self.len == other.len && self.sent_before == other.sent_before && self.ack == other.ack
     }
 }
 
 impl std::fmt::Display for Shape {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Shape { flags, seq, len, transmission, ack, ecn } = self;
+        let Shape { flags, seq, len, sent_before, ack, ecn } = self;
         write!(f, "{flags} {seq}:{}({len})", seq + u64::from(*len))?;
-        if *transmission > 0 {
-            write!(f, " retransmission {transmission}")?;
+        if *sent_before > 0 {
+            write!(f, " retransmission {sent_before}")?;
         }
         if let Some((ack, sack)) = ack {
             write!(f, " ack {ack}")?;

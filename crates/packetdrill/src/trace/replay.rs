@@ -216,9 +216,9 @@ impl<'a> Replay<'a> {
     }
 
     fn kernel_sent(&mut self, packet: &Packet, line: &Line) {
-        let transmission = self.transmissions.entry(packet.seq).or_insert(0);
-        let shape = Shape::of_kernel(packet, *transmission);
-        *transmission += u32::from(packet.len > 0);
+        let sent_before = self.transmissions.entry(packet.seq).or_insert(0);
+        let shape = Shape::of_kernel(packet, *sent_before);
+        *sent_before += u32::from(packet.len > 0);
         let stamp = packet.options.ts.map(|(value, _)| value);
         let push = packet.flags.contains('P');
         let first = stamp.map_or(line.at, |stamp| *self.recorded.entry(stamp).or_insert(line.at));

@@ -54,7 +54,7 @@ impl Distribution {
     #[cold]
     fn keep(&mut self, micros: u32) {
         if self.greatest.len() == self.greatest.capacity() {
-            self.greatest.reserve_exact(GREATEST.div_ceil(8));
+            self.greatest.reserve_exact((self.greatest.len() / 8).max(4));
         }
         self.greatest.push(Reverse(micros));
     }

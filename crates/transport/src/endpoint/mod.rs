@@ -1,7 +1,7 @@
 //! One end of a flow, whatever its transport: the seam between this crate and whoever wires ends together.
 //!
 //! ```text
-//! application ── act(Open, Write, Close, Read) ─► ┌──────────┐ ── send(payload, transmission) ──► the path
+//! application ── act(Open, Write, Close, Read) ─► ┌──────────┐ ── send(payload, sent_before) ──► the path
 //!             ◄── Answer::delivered ───────────── │ Endpoint │ ◄── Input::Packet(&Payload) ────── the path
 //! agenda      ── Input::Timeout ────────────────► └──────────┘ ── Answer::wake ─────────────────► the agenda
 //! ```

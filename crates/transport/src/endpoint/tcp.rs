@@ -157,8 +157,8 @@ impl Endpoint for TcpEnd {
             }
             Input::Acted => {}
         }
-        while let Some(transmission) = connection.poll_segment(now, room_in(blank)) {
-            send(blank, transmission);
+        while let Some(sent_before) = connection.poll_segment(now, room_in(blank)) {
+            send(blank, sent_before);
             if connection.rests(now) {
                 break;
             }

@@ -62,7 +62,7 @@ pub struct Transmit {
     /// The segment.
     pub segment: Segment,
     /// How often these data were sent before; 0 for bare acknowledgments.
-    pub transmission: u32,
+    pub sent_before: u32,
 }
 
 impl Connection {

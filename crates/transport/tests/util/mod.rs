@@ -182,7 +182,7 @@ pub fn text(transmit: &Transmit) -> String {
         }
         words.extend(segment.sack.as_slice().iter().map(|(start, end)| format!("{start}:{end}")));
     }
-    if transmit.transmission > 0 {
+    if transmit.sent_before > 0 {
         words.push("again".to_owned());
     }
     words.join(" ")

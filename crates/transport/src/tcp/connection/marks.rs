@@ -81,7 +81,7 @@ impl Marks {
 
     /// Of data. RFC 3168 section 6.1.5: not on retransmissions; RFC 9331 section 4.1: on all.
     #[inline(always)]
-    pub fn codepoint(&self, transmission: u32) -> Ecn {
-        if transmission == 0 || self.capable_again { self.capable } else { Ecn::NotEct }
+    pub fn codepoint(&self, sent_before: u32) -> Ecn {
+        if sent_before == 0 || self.capable_again { self.capable } else { Ecn::NotEct }
     }
 }

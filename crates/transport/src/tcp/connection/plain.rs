@@ -83,8 +83,8 @@ impl Connection {
         }
         match self.poll_segment(now, segment) {
             None => InPlace::Nothing,
-            Some(transmission) if self.rests(now) => InPlace::One(transmission),
-            Some(transmission) => InPlace::First(transmission),
+            Some(sent_before) if self.rests(now) => InPlace::One(sent_before),
+            Some(sent_before) => InPlace::First(sent_before),
         }
     }
 

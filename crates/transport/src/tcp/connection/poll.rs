@@ -11,8 +11,8 @@ impl Connection {
     /// The next segment to be sent, if any may go now.
     pub fn poll_transmit(&mut self, now: Time) -> Option<Transmit> {
         let mut segment = Segment::default();
-        let transmission = self.poll_segment(now, &mut segment)?;
-        Some(Transmit { segment, transmission })
+        let sent_before = self.poll_segment(now, &mut segment)?;
+        Some(Transmit { segment, sent_before })
     }
 
     /// As [`Connection::poll_transmit`], written in place of `segment`; how often its data were sent before.
@@ -68,8 +68,8 @@ impl Connection {
     /// Writes the segment that the send half polled. Returns how often its data were sent before.
     #[inline]
     fn transmit(&mut self, now: Time, outgoing: &Outgoing, segment: &mut Segment) -> u32 {
-        let (seq, len, fin, transmission, push, cwr) = match *outgoing {
-            Outgoing::Data { seq, len, fin, transmission, push, cwr } => (seq, len, fin, transmission, push, cwr),
+        let (seq, len, fin, sent_before, push, cwr) = match *outgoing {
+            Outgoing::Data { seq, len, fin, sent_before, push, cwr } => (seq, len, fin, sent_before, push, cwr),
             Outgoing::Probe { seq } => (seq, 0, false, 0, false, false),
             Outgoing::Dummy { seq, len } => return self.low_priority_probe(now, seq, len, segment),
         };
@@ -83,17 +83,17 @@ impl Connection {
         self.recv.fill(now, segment, seq, flags);
         segment.len = len;
         if len > 0 {
-            segment.ecn = self.marks.codepoint(transmission);
+            segment.ecn = self.marks.codepoint(sent_before);
         }
         if let Some(feedback) = &mut self.marks.accurate {
             segment.flags |= feedback.on_sent(false);
         }
         self.on_sent(now, len);
-        self.counters.retransmitted_segments += u64::from(transmission > 0);
+        self.counters.retransmitted_segments += u64::from(sent_before > 0);
         if fin {
             self.follow_teardown();
         }
-        transmission
+        sent_before
     }
 
     /// A segment of the send half went out, with `len` bytes and an acknowledgment.

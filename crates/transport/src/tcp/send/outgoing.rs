@@ -6,7 +6,7 @@ pub(in crate::tcp) enum Outgoing {
         seq: u64,
         len: u32,
         fin: bool,
-        transmission: u32,
+        sent_before: u32,
         /// It emptied the send queue when it was sent first, or ended a group.
         push: bool,
         /// It says that the window was reduced (RFC 3168).

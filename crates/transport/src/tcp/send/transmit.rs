@@ -371,7 +371,7 @@ impl Sender {
             seq: slot.seq,
             len: u32::from(slot.len),
             fin: slot.fin(),
-            transmission: u32::from(slot.transmissions) - 1,
+            sent_before: u32::from(slot.transmissions) - 1,
             push: slot.is(PUSH),
             cwr,
         }
