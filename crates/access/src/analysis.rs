@@ -62,9 +62,7 @@ impl Comparison {
             ("random_bits", random_bits),
             ("replicas", replicas),
         ] {
-            if value == 0 {
-                return Err(FieldError::new(field, "0 was given, at least 1 is needed"));
-            }
+            at_least_one(field, value)?;
         }
         if replicas > timeslots {
             let message = format!(

@@ -4,7 +4,7 @@ use sim::{ScenarioError, positive};
 use units::Duration;
 
 /// The most rows of a table: some gigabytes.
-pub(crate) const MOST_ROWS: u64 = 20_000_000;
+const MOST_ROWS: u64 = 20_000_000;
 
 /// The longest time that is taken, in seconds: nanoseconds are counted in 64 bits.
 const LONGEST_S: f64 = 1e10;
@@ -24,6 +24,23 @@ pub(crate) fn positive_span(field: &str, seconds: f64) -> Result<Duration, Scena
     let duration = span(field, seconds)?;
     positive(field, duration)?;
     Ok(duration)
+}
+
+/// How many whole steps a duration has. At the begin of each and at the end there are so many rows of a table.
+pub(crate) fn steps(duration: Duration, step: Duration, rows: u64) -> Result<u64, ScenarioError> {
+    positive("step", step)?;
+    let count = duration.as_nanos() / step.as_nanos();
+    let all = count.saturating_add(1).saturating_mul(rows);
+    if all > MOST_ROWS {
+        let message = format!("{duration} in steps of {step} are {all} rows, at most {MOST_ROWS} are possible");
+        return Err(ScenarioError::new("duration", message));
+    }
+    Ok(count)
+}
+
+/// A count that is not 0.
+pub(crate) fn positive_count(field: &str, count: u64) -> Result<(), ScenarioError> {
+    if count > 0 { Ok(()) } else { Err(ScenarioError::new(field, "0 was given, at least 1 is needed")) }
 }
 
 /// An instant in seconds that may be negative.

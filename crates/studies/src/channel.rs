@@ -9,7 +9,7 @@ use serde_json::Value as Json;
 use sim::{InputFiles, ScenarioError, Table, channel_from_json, channel_streams, load_channel};
 use units::Duration;
 
-use crate::bounds::{MOST_ROWS, positive_span};
+use crate::bounds::{positive_span, steps};
 
 /// Asks for the series that user 0 of a run with this seed meets; without a step, as finely as the channel changes.
 #[derive(Clone, Debug, Deserialize)]
@@ -38,11 +38,7 @@ pub(crate) fn series(asked: &Series, base: &Path) -> Result<Table, ScenarioError
     let duration = positive_span("duration", asked.duration_s)?;
     let step = asked.step_s.map(|seconds| positive_span("step", seconds)).transpose()?;
     let fine = step.or(model.sampling_interval()).unwrap_or(Duration::from_millis(1));
-    let count = duration.as_nanos() / fine.as_nanos().max(1);
-    if count > MOST_ROWS {
-        let message = format!("{duration} in steps of {fine} are {count} rows, at most {MOST_ROWS} are made");
-        return Err(ScenarioError::new("duration", message));
-    }
+    steps(duration, fine, 1)?;
     let mut streams = channel_streams(Streams::new(asked.seed), 0);
     let rows: Vec<_> = channel::generate(model.as_ref(), duration, step, &mut streams).collect();
     let mut table = Table::default();

@@ -11,7 +11,7 @@ use sim::{InputFiles, Scenario, ScenarioError, Table};
 use units::chance::unit_interval;
 use units::{Duration, RateOverTime, Time};
 
-use crate::bounds::{MOST_ROWS, span};
+use crate::bounds::{span, steps};
 
 /// Asks for the course of a path.
 #[derive(Clone, Debug, Deserialize)]
@@ -71,11 +71,7 @@ pub(crate) fn scenario_over(path: &Json, base: &Path) -> Result<Scenario, Scenar
 }
 
 fn grid(duration: Duration, step: Duration) -> Result<Vec<Time>, ScenarioError> {
-    let count = duration.as_nanos() / step.as_nanos().max(1);
-    if step.is_zero() || count > MOST_ROWS {
-        let message = format!("{duration} in steps of {step} are too many rows: at most {MOST_ROWS} are made");
-        return Err(ScenarioError::new("step", message));
-    }
+    let count = steps(duration, step, 1)?;
     Ok((0..=count).map(|row| Time::ZERO + step * row).collect())
 }
 

@@ -8,6 +8,7 @@ use toml::Value;
 use units::{BitRate, Duration};
 
 use super::schemes::{Named, named_schemes, return_link};
+use crate::bounds::positive_count;
 
 /// What is asked of the equations.
 #[derive(Clone, Debug, PartialEq)]
@@ -115,8 +116,8 @@ impl AnalysisReport {
         let (_, access) = return_link(scenario)?;
         let schemes = named_schemes(scenario, &access, options.methods.as_deref())?;
         let compared = schemes.into_iter().map(|named| Compared::new(named, &access)).collect::<Result<Vec<_>, _>>()?;
-        if let Some(i) = options.users.iter().position(|&users| users == 0) {
-            return Err(ScenarioError::new(format!("users.{i}"), "0 was given, at least 1 is needed"));
+        for (i, &users) in options.users.iter().enumerate() {
+            positive_count(&format!("users.{i}"), users.into())?;
         }
         let block_slots = access.frame.block_slots;
         let dedicated_bits = compared[0].comparison.dedicated_bits;

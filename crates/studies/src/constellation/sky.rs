@@ -6,10 +6,10 @@ use std::path::Path;
 use orbit::{ConstellationChoice, Links, NamedPlace, Orbits, Place, Sky, Station, Vector};
 use serde::Deserialize;
 use serde_json::{Value as Json, json};
-use sim::{InputFiles, ScenarioError, Table, constellation_from_json, positive};
+use sim::{InputFiles, ScenarioError, Table, constellation_from_json};
 use units::Duration;
 
-use crate::bounds::{MOST_ROWS, instant, span};
+use crate::bounds::{instant, span, steps};
 
 /// Asks for the places of all satellites, or for their links: every `step_s` from `start_s` (after the constellation's
 /// reference instant) to the end.
@@ -223,16 +223,7 @@ impl Instants {
 
     /// In seconds after the reference instant.
     fn of(self, sky: &Sky) -> Result<Vec<f64>, ScenarioError> {
-        positive("step", self.step)?;
-        let satellites = sky.orbits.len() as u64;
-        let count = self.duration.as_nanos() / self.step.as_nanos() + 2;
-        if count.saturating_mul(satellites) > MOST_ROWS {
-            let message = format!(
-                "{} in steps of {} are {count} instants of {satellites} satellites: at most {MOST_ROWS} rows are made",
-                self.duration, self.step
-            );
-            return Err(ScenarioError::new("duration", message));
-        }
+        steps(self.duration, self.step, sky.orbits.len() as u64)?;
         let [duration, step] = [self.duration, self.step].map(|time| i128::from(time.as_nanos()));
         let begin = (self.start_s * 1e9).round() as i128;
         let end = begin + duration;
