@@ -162,31 +162,37 @@ export class Packets {
     this.chosen = packet;
     this.details.replaceChildren();
     if (packet) {
-      this.details.append(h('h3', {}, `${packet.forward ? 'Packet' : 'Acknowledgment'} ${packet.number.toLocaleString('en')}`), this.walk(packet));
+      this.details.append(h('h3', {}, `${packet.forward ? 'Packet' : 'Packet back to the sender,'} ${packet.number.toLocaleString('en')}`), this.walk(packet));
       this.store.setTime(packet.sent);
     }
     this.paint();
   }
 
+  /** Whether a packet goes to the user, over the last hop. */
+  private isDown(packet: Packet): boolean {
+    return packet.forward !== (this.store.side.outcome?.summary.flows[packet.flow]?.direction === 'up');
+  }
+
   /** Each place and instant of a packet's way. */
   private walk(packet: Packet): HTMLElement {
     const rows: [string, number, string][] = [];
+    const down = this.isDown(packet);
     const { sent, satellite, ended } = packet;
     const size = `${packet.bytes} B, sequence ${packet.sequence.toLocaleString('en')}${packet.transmission > 1 ? `, transmission ${packet.transmission}` : ''}`;
-    rows.push([packet.forward ? 'sent by the server' : 'sent by the user', sent, size]);
+    rows.push([down ? 'sent on the ground' : 'sent by the user', sent, size]);
     const hops = this.hops(packet);
-    let at = packet.forward ? sent : satellite;
+    let at = down ? sent : satellite;
     for (const { name, delay } of hops) {
       at += delay;
       if (at > (Number.isNaN(ended) ? Infinity : ended) + 1e-6) break;
       rows.push([name, at, `after ${shown(delay, 's')} of light`]);
     }
-    if (!Number.isNaN(satellite)) rows.push([packet.forward ? 'queued at the last hop' : 'reaches the satellite', satellite, `after ${shown(satellite - sent, 's')}`]);
+    if (!Number.isNaN(satellite)) rows.push([down ? 'queued at the last hop' : 'reaches the satellite', satellite, `after ${shown(satellite - sent, 's')}`]);
     rows.sort((a, b) => a[1] - b[1]);
     const before = Number.isNaN(satellite) ? sent : satellite;
     if (packet.fate === 'in flight') rows.push(['still in flight at the end', NaN, '']);
     else if (isLost(packet)) rows.push([`lost: ${this.about()?.columns.causes.find(({ name }) => name === packet.fate)?.words ?? packet.fate}`, ended, `after ${shown(ended - before, 's')}`]);
-    else rows.push([packet.forward ? 'delivered to the user' : 'delivered to the server', ended, packet.forward ? `after ${shown(ended - before, 's')} of queue, transmissions and reordering` : `after ${shown(ended - before, 's')}`]);
+    else rows.push([down ? 'delivered to the user' : 'delivered on the ground', ended, down ? `after ${shown(ended - before, 's')} of queue, transmissions and reordering` : `after ${shown(ended - before, 's')}`]);
     const body = rows.map(([what, seconds, more]) => h('tr', {}, h('th', { scope: 'row' }, what), h('td', {}, Number.isNaN(seconds) ? '' : `${seconds.toFixed(6)} s`), h('td', {}, more)));
     return h('table', {}, h('tbody', {}, ...body));
   }
@@ -195,11 +201,12 @@ export class Packets {
   private hops(packet: Packet): { name: string; delay: number }[] {
     const { globe } = this.store.side;
     if (!globe) return [];
-    const at = packet.forward ? packet.sent : packet.satellite;
+    const down = this.isDown(packet);
+    const at = down ? packet.sent : packet.satellite;
     if (Number.isNaN(at)) return [];
     const all = stops(globe, at, positions(globe, at, new Float32Array(globe.satellites.length * 3)));
-    const way = packet.forward ? all.slice(1, -1) : all.slice(0, -1).reverse();
-    const delays = packet.forward ? all.slice(1, -1) : all.slice(1, -1).reverse();
+    const way = down ? all.slice(1, -1) : all.slice(0, -1).reverse();
+    const delays = down ? all.slice(1, -1) : all.slice(1, -1).reverse();
     return way.slice(0, delays.length).map((stop, place) => ({ name: stop.name, delay: (delays[place]?.delay_ms ?? 0) / 1000 }));
   }
 }
