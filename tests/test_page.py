@@ -282,7 +282,7 @@ def test_a_packet_can_be_followed(browser: Chromium, served: str) -> None:
     browser.evaluate("document.querySelector('canvas.sequence').focus()")
     browser.call("Input.dispatchKeyEvent", type="keyDown", key="ArrowRight")
     rows = browser.evaluate("[...document.querySelectorAll('.walk tr')].map((row) => row.textContent)")
-    assert rows[0].startswith("sent by the server5.0")
+    assert rows[0].startswith("sent on the ground5.0")
     assert any(row.startswith("delivered to the user") for row in rows)
 
 

@@ -95,7 +95,7 @@ export class GlobeView {
     } else {
       const total = route.reduce((sum, { delay_ms }) => sum + delay_ms, 0);
       const over = route.slice(1, -1).map(({ name }) => name.replace('satellite ', '')).join(' → ');
-      this.words.textContent = `${route.length - 1} hops, ${shown(total / 1000, 's')} one way, over ${route.length > 3 ? 'satellites' : 'satellite'} ${over}`;
+      this.words.textContent = `${route.length - 1} links, ${shown(total / 1000, 's')} one way, over ${route.length > 3 ? 'satellites' : 'satellite'} ${over}`;
     }
   }
 
