@@ -153,8 +153,8 @@ mod tests {
         assert_eq!(drive.window().size, 10);
     }
 
-    /// ns-3, congestion avoidance from 2 segments: rho^2/W is 60.5 for rho 11 and 112.5 for rho 15, of which whole segments
-    /// count.
+    /// ns-3, congestion avoidance from 2 segments: rho^2/W is 60.5 for rho 11 and 112.5 for rho 15, of which whole
+    /// segments count.
     #[test]
     fn avoidance_opens_by_rho_squared_over_the_window() {
         for (rho, window) in [(11, 62), (15, 114), (2, 4)] {
@@ -179,7 +179,8 @@ mod tests {
         };
         let reference = growth(25);
         for rtt in [100, 200, 500] {
-            assert!((growth(rtt) / reference - 1.0).abs() < 0.04, "RTT {rtt} ms: {} against {reference}", growth(rtt));
+            let own = growth(rtt);
+            assert!((own / reference - 1.0).abs() < 0.04, "RTT {rtt} ms: {own} against {reference}");
         }
     }
 
