@@ -63,7 +63,7 @@ macro_rules! drop_reasons {
 drop_reasons! {
     /// Packets dropped because the queue was full.
     Overflow => "dropped_overflow",
-    /// Packets that the queue's manager dropped although there was room (RED, CoDel, PIE, DualPI2, FQ-CoDel).
+    /// Packets that the queue's manager dropped although there was room.
     Early => "dropped_early",
     /// Packets dropped because they had waited in the queue longer than the scheduler's limit.
     Timeout => "dropped_timeout",

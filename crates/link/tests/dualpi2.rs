@@ -89,7 +89,7 @@ fn signals_are_coupled() {
         for (ecn, signal, expected) in [
             (Ecn::Ect1, Decision::Mark, coupling * base),
             (Ecn::Ect0, Decision::Mark, base * base),
-            (Ecn::NotEct, Decision::Drop, base * base),
+            (Ecn::NotEct, Decision::Drop(DropReason::Early), base * base),
         ] {
             let share = share(&mut manager, ecn, signal);
             assert!((share - expected).abs() < 1e-4, "{ecn:?}: {share} of {expected}");
@@ -103,7 +103,7 @@ fn a_saturated_queue_drops_in_both_lanes() {
     let (mut manager, _) = at_base(DualPi2Config::default(), 0.6);
     let dropped = manager.base() * manager.base();
     for (ecn, rest) in [(Ecn::Ect1, Decision::Mark), (Ecn::Ect0, Decision::Pass), (Ecn::NotEct, Decision::Pass)] {
-        let share_of_drops = share(&mut manager, ecn, Decision::Drop);
+        let share_of_drops = share(&mut manager, ecn, Decision::Drop(DropReason::Early));
         assert!((share_of_drops - dropped).abs() < 1e-4, "{ecn:?}: {share_of_drops}");
         let others = share(&mut manager, ecn, rest);
         assert!((others - (1.0 - dropped)).abs() < 1e-4, "{ecn:?}: {others}");

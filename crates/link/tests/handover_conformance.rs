@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
 use channel::{CLEAR, Channel};
+use common::schemes::{has_feedback, has_option, may_switch_off_feedback};
 use common::{Run, Wild, config, ms, rng, scheduler_json, uniform_block_fading};
 use link::{DropReason, Ecn, HarqConfig, Output, PacketRef, Propagation, SchedulerConfig, Transfer};
 use proptest::prelude::*;
@@ -62,16 +63,16 @@ fn scheme() -> impl Strategy<Value = Value> {
     let kind = prop::sample::select(HarqConfig::ALL);
     (kind, 0u32..3).prop_map(|(kind, variant)| {
         let mut harq = json!({ "kind": kind });
-        if !["none", "fec", "nr-ntn"].contains(&kind) && variant > 0 {
+        if has_feedback(kind) && variant > 0 {
             harq["feedback"] = json!({ "loss": "20 %" });
         }
-        if !["none", "fec", "stop-and-wait"].contains(&kind) && variant > 1 {
+        if has_option(kind, "processes") && variant > 1 {
             harq["processes"] = json!(3);
         }
-        if ["chase", "incremental-redundancy", "self-decodable"].contains(&kind) && variant > 1 {
+        if may_switch_off_feedback(kind) && variant > 1 {
             harq["feedback"] = json!({ "enabled": false });
         }
-        if kind == "adaptive" && variant > 1 {
+        if has_option(kind, "sizing") && variant > 1 {
             harq["sizing"] = json!("estimate");
         }
         harq

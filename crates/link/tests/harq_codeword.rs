@@ -3,6 +3,7 @@
 mod common;
 
 use channel::{CLEAR, ERASED, qpsk};
+use common::schemes::{has_option, schemes_with};
 use common::{packet, rng};
 use link::harq::{Burst, Verdict};
 use link::{Harq, HarqConfig};
@@ -80,7 +81,7 @@ fn repeat_request_does_not_combine() {
 /// The first transmission of each scheme decodes where the code does at its rate: K/R · I = θ(R) · K.
 #[test]
 fn one_transmission_decodes_at_its_rate() {
-    for kind in ["chase", "incremental-redundancy", "self-decodable"] {
+    for kind in schemes_with(&["code_rate", "transmissions"]) {
         let snr = least_snr(&scheme(kind, 4, json!("code")), 1);
         let information = qpsk::mutual_information(Db::new(snr));
         assert!((information / 0.8 - channel::code::threshold(0.8)).abs() < 1e-4, "{kind}: {information}");
@@ -125,7 +126,7 @@ fn self_decodable_transmissions_share_their_data_bits() {
 #[test]
 fn any_transmission_is_decodable_alone() {
     let good = 5.0;
-    for kind in ["chase", "incremental-redundancy", "self-decodable"] {
+    for kind in schemes_with(&["code_rate", "transmissions"]) {
         for first in 0..4 {
             let mut snrs = vec![ERASED.get(); first];
             snrs.push(good);
@@ -155,16 +156,7 @@ fn nr_repetitions_cover_the_buffer_as_their_versions_say() {
 #[test]
 fn short_packets_are_padded_or_cost_their_share() {
     let clear = [CLEAR.get()];
-    for kind in [
-        "fec",
-        "stop-and-wait",
-        "go-back-n",
-        "selective-repeat",
-        "chase",
-        "incremental-redundancy",
-        "self-decodable",
-        "nr-ntn",
-    ] {
+    for kind in schemes_with(&["code_rate"]) {
         let bits = |size, padding| {
             let config = json!({ "kind": kind, "code_rate": 0.8, "padding": padding });
             let (decoded, bits) = decoded_after(config, size, &clear);
@@ -180,11 +172,11 @@ fn short_packets_are_padded_or_cost_their_share() {
 /// In proportion a short packet's transmissions are those of a long one: it is decoded after as many.
 #[test]
 fn a_short_packet_decodes_where_a_long_one_does() {
-    for kind in ["fec", "chase", "incremental-redundancy", "self-decodable"] {
+    for kind in schemes_with(&["code_rate"]) {
         for snr in [-4.0, -1.0, 0.5, 2.2, 4.0] {
             let after = |size| {
                 let mut config = json!({ "kind": kind, "code_rate": 0.8, "padding": false });
-                if kind != "fec" {
+                if has_option(kind, "transmissions") {
                     config["transmissions"] = json!(4);
                 }
                 decoded_after(config, size, &[snr; 4]).0
@@ -216,7 +208,7 @@ proptest! {
     #[test]
     fn more_signal_never_hurts(snrs in draws(), more in 0.0f64..3.0) {
         let better: Vec<f64> = snrs.iter().map(|snr| snr + more).collect();
-        for kind in ["chase", "incremental-redundancy", "self-decodable"] {
+        for kind in schemes_with(&["code_rate", "transmissions"]) {
             let after = |snrs| decoded_after(scheme(kind, 4, json!("code")), 1115, snrs).0.unwrap_or(5);
             prop_assert!(after(&better) <= after(&snrs), "{}", kind);
         }

@@ -1,11 +1,14 @@
 //! What a scenario may write of reliability schemes, and what it is told when it may not.
 
+mod common;
+
+use common::schemes::{ask, has_feedback, may_switch_off_feedback, options, schemes_with, schemes_with_feedback};
 use link::HarqConfig;
 use serde_json::{Value, json};
-use units::Duration;
+use units::{Bytes, Duration};
 
 fn read(harq: Value) -> HarqConfig {
-    serde_json::from_value(harq.clone()).unwrap_or_else(|error| panic!("{harq}: {error}"))
+    common::schemes::read(&harq)
 }
 
 fn refusal(harq: Value) -> String {
@@ -15,16 +18,21 @@ fn refusal(harq: Value) -> String {
     }
 }
 
-const FIXED: [&str; 8] = [
-    "fec",
-    "stop-and-wait",
-    "go-back-n",
-    "selective-repeat",
-    "chase",
-    "incremental-redundancy",
-    "self-decodable",
-    "nr-ntn",
-];
+/// The kinds of fixed sizes.
+fn fixed() -> Vec<&'static str> {
+    schemes_with(&["code_rate"])
+}
+
+/// The largest value of a kind's option, by the schema.
+fn most(kind: &str, option: &str) -> u64 {
+    let schema = serde_json::to_value(schemars::schema_for!(HarqConfig)).expect("JSON");
+    let variants = schema["oneOf"].as_array().expect("one of the kinds");
+    let variant = variants.iter().find(|variant| variant["title"] == kind).expect("the kind's schema");
+    let name = variant["$ref"].as_str().and_then(|path| path.rsplit('/').next());
+    let fields = name.map_or(&variant["properties"], |name| &schema["$defs"][name]["properties"]);
+    let most = fields[option]["maximum"].as_f64().unwrap_or_else(|| panic!("{kind} has no `range` of `{option}`"));
+    most as u64
+}
 
 fn resolved(config: &HarqConfig) -> HarqConfig {
     let mut resolved = config.clone();
@@ -50,10 +58,14 @@ fn every_default_can_be_built_and_is_written_as_it_is_read() {
         assert_eq!(resolved.entry().check(), Ok(()), "{kind}");
         let written = serde_json::to_value(&resolved).unwrap();
         assert_eq!(serde_json::to_value(read(written.clone())).unwrap(), written, "{kind}");
-        assert_eq!(config.entry().max_packet_bytes(), (*kind != "none").then_some(1115), "{kind}");
+        let options = options(kind);
+        let block = options.get("block").map(|block| serde_json::from_value::<Bytes>(block.clone()).expect("a size"));
+        assert_eq!(config.entry().max_packet_bytes().map(u64::from), block.map(Bytes::get), "{kind}");
         assert_eq!(config.entry().feedback_delay(), None, "{kind}");
-        assert_eq!(config.entry().law_transmissions(), (*kind == "adaptive").then_some(4), "{kind}");
+        let law = config.entry().law_transmissions();
+        assert!(law.is_none_or(|transmissions| options["transmissions"] == transmissions), "{kind}: {law:?}");
     }
+    assert_eq!(ask("adaptive", |entry| entry.law_transmissions()), Some(4));
     let estimate = read(json!({ "kind": "adaptive", "sizing": "estimate" }));
     assert_eq!((estimate.entry().law_transmissions(), estimate.entry().check()), (None, Ok(())));
     assert_eq!(resolved(&estimate), estimate);
@@ -63,7 +75,7 @@ fn every_default_can_be_built_and_is_written_as_it_is_read() {
 
 #[test]
 fn codes_that_cannot_be_are_refused() {
-    for kind in FIXED {
+    for kind in fixed() {
         let says = |key: &str, value: Value| refusal(json!({ "kind": kind, key: value }));
         let rates = "1/64 to 1 data bit for each coded bit allowed";
         assert_eq!(says("code_rate", json!(0)), format!("code_rate: 0 given, {rates}"));
@@ -75,7 +87,7 @@ fn codes_that_cannot_be_are_refused() {
         assert_eq!(says("block", json!("0 B")), "block: 0 B given, 1 B to 100 kB allowed");
         assert!(says("threshold", json!(0.9)).contains("no code needs less than 1"));
     }
-    for kind in ["incremental-redundancy", "self-decodable", "nr-ntn"] {
+    for kind in schemes_with(&["code_rate", "codeword_bits"]) {
         let says = |codeword: u32| refusal(json!({ "kind": kind, "codeword_bits": codeword, "code_rate": 0.8 }));
         assert!(says(8919).starts_with("codeword_bits: 8919 given, 1 to 64 for each"), "{kind}");
         assert_eq!(
@@ -89,34 +101,34 @@ fn codes_that_cannot_be_are_refused() {
 
 #[test]
 fn numbers_out_of_range_are_refused() {
-    for (kinds, most) in [(&FIXED[1..4], 32), (&FIXED[4..7], 8)] {
-        for kind in kinds {
-            let says = |value: u8| refusal(json!({ "kind": kind, "transmissions": value }));
-            assert_eq!(says(0), format!("transmissions: 0 given, 1 to {most} allowed"));
-            assert_eq!(says(most + 1), format!("transmissions: {} given, 1 to {most} allowed", most + 1));
-        }
+    for kind in schemes_with(&["transmissions"]) {
+        let most = most(kind, "transmissions");
+        let says = |value: u64| refusal(json!({ "kind": kind, "transmissions": value }));
+        assert_eq!(says(0), format!("transmissions: 0 given, 1 to {most} allowed"), "{kind}");
+        assert_eq!(says(most + 1), format!("transmissions: {} given, 1 to {most} allowed", most + 1), "{kind}");
     }
     assert_eq!(refusal(json!({ "kind": "nr-ntn", "repetitions": 3 })), "repetitions: 3 given, 1, 2, 4 or 8 allowed");
-    for kind in
-        ["go-back-n", "selective-repeat", "chase", "incremental-redundancy", "self-decodable", "nr-ntn", "adaptive"]
-    {
-        assert_eq!(refusal(json!({ "kind": kind, "processes": 0 })), "processes: 0 given, at least 1 needed");
+    for kind in schemes_with(&["processes"]) {
+        assert_eq!(refusal(json!({ "kind": kind, "processes": 0 })), "processes: 0 given, at least 1 needed", "{kind}");
     }
 }
 
 #[test]
 fn feedback_that_makes_no_sense_is_refused() {
     let says = |kind: &str, feedback: Value| refusal(json!({ "kind": kind, "feedback": feedback }));
-    for kind in ["stop-and-wait", "go-back-n", "selective-repeat", "adaptive"] {
-        assert!(says(kind, json!({ "enabled": false })).starts_with("feedback.enabled: false given, but"), "{kind}");
-    }
-    for kind in ["chase", "incremental-redundancy", "self-decodable"] {
-        assert_eq!(read(json!({ "kind": kind, "feedback": { "enabled": false } })).entry().check(), Ok(()));
-        let leave = "given although feedback is not enabled: leave one of the two out";
-        assert_eq!(says(kind, json!({ "enabled": false, "loss": "1 %" })), format!("feedback.loss: {leave}"));
-        assert_eq!(says(kind, json!({ "enabled": false, "delay": "1 ms" })), format!("feedback.delay: {leave}"));
+    for kind in schemes_with_feedback() {
         assert!(says(kind, json!({ "loss": "101 %" })).contains("100 %"), "{kind}");
+        if may_switch_off_feedback(kind) {
+            let leave = "given although feedback is not enabled: leave one of the two out";
+            assert_eq!(says(kind, json!({ "enabled": false, "loss": "1 %" })), format!("feedback.loss: {leave}"));
+            assert_eq!(says(kind, json!({ "enabled": false, "delay": "1 ms" })), format!("feedback.delay: {leave}"));
+        } else {
+            let refused = "feedback.enabled: false given, but";
+            assert!(says(kind, json!({ "enabled": false })).starts_with(refused), "{kind}");
+        }
     }
+    assert!(may_switch_off_feedback("chase") && !may_switch_off_feedback("selective-repeat"));
+    assert!(!has_feedback("nr-ntn"));
     assert_eq!(
         refusal(json!({ "kind": "adaptive", "sizing": "estimate", "targets": ["50 %", "70 %", "85 %"] })),
         "targets: given although sizes follow from the estimate: leave one of the two out"
@@ -126,7 +138,7 @@ fn feedback_that_makes_no_sense_is_refused() {
 #[test]
 fn what_must_be_learnt_of_a_packet_is_its_block_where_it_is_padded() {
     assert_eq!(read(json!({ "kind": "none" })).entry().information_bits(200), 1600.0);
-    for kind in FIXED.iter().chain(&["adaptive"]) {
+    for kind in schemes_with(&["padding"]) {
         let bits = |padding: bool| read(json!({ "kind": kind, "padding": padding })).entry().information_bits(200);
         assert_eq!((bits(true), bits(false)), (8920.0, 1600.0), "{kind}");
     }

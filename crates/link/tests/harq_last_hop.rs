@@ -3,6 +3,7 @@
 mod common;
 
 use channel::{CLEAR, Channel, ERASED, qpsk};
+use common::schemes::schemes_with;
 use common::{Run, Scripted, ms, packet, rng, uniform_block_fading};
 use link::harq::sizes::{Block, Threshold};
 use link::{DropReason, HarqConfig, Output, PacketRef};
@@ -111,8 +112,7 @@ fn combining_outruns_repeat_request_in_noise() {
 
 #[test]
 fn an_answer_acts_after_its_own_delay() {
-    for kind in ["stop-and-wait", "go-back-n", "selective-repeat", "chase", "incremental-redundancy", "self-decodable"]
-    {
+    for kind in schemes_with(&["code_rate", "feedback"]) {
         for (delay, loss, gap) in [("10 ms", "0 %", 14.0), ("10 ms", "100 %", 14.0), ("0 s", "0 %", 4.0)] {
             let harq = json!({ "kind": kind, "code_rate": 0.5, "feedback": { "delay": delay, "loss": loss } });
             let (channel, asked) = Scripted::new(&[], ERASED);

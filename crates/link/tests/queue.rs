@@ -176,9 +176,9 @@ fn red_marks_below_the_upper_threshold_and_drops_above_it() {
     };
     assert_eq!(decisions(wide(), 25, Ecn::Ect0), Decision::Mark);
     assert_eq!(decisions(wide(), 25, Ecn::Ect1), Decision::Mark);
-    assert_eq!(decisions(wide(), 25, Ecn::NotEct), Decision::Drop);
-    assert_eq!(decisions(wide(), 35, Ecn::Ect0), Decision::Drop);
-    assert_eq!(decisions(RedConfig { ecn: false, ..wide() }, 25, Ecn::Ect0), Decision::Drop);
+    assert_eq!(decisions(wide(), 25, Ecn::NotEct), Decision::Drop(DropReason::Early));
+    assert_eq!(decisions(wide(), 35, Ecn::Ect0), Decision::Drop(DropReason::Early));
+    assert_eq!(decisions(RedConfig { ecn: false, ..wide() }, 25, Ecn::Ect0), Decision::Drop(DropReason::Early));
 }
 
 #[test]
@@ -207,7 +207,7 @@ fn signals(manager: &mut Codel, from: Time, count: u64, waited: Duration, ecn: E
             if decision != Decision::Pass {
                 signals.push(now);
             }
-            if decision != Decision::Drop {
+            if decision != Decision::Drop(DropReason::Early) {
                 break;
             }
         }
@@ -447,8 +447,8 @@ fn pie_marks_while_the_probability_is_small_and_drops_above() {
         decisions[0]
     };
     assert_eq!(decisions(0.03, Ecn::Ect0), Decision::Mark);
-    assert_eq!(decisions(0.03, Ecn::NotEct), Decision::Drop);
-    assert_eq!(decisions(0.12, Ecn::Ect0), Decision::Drop);
+    assert_eq!(decisions(0.03, Ecn::NotEct), Decision::Drop(DropReason::Early));
+    assert_eq!(decisions(0.12, Ecn::Ect0), Decision::Drop(DropReason::Early));
 }
 
 /// Section 5.4: no two drops so close that less than 0.85 was added up between them.
@@ -464,7 +464,7 @@ fn pie_spaces_its_drops() {
     let mut gaps = vec![0u32];
     for id in 0..200_000 {
         *gaps.last_mut().unwrap() += 1;
-        if manager.on_arrival(ms(at - 1), &packet(id, 1000), waiting(50)) == Decision::Drop {
+        if manager.on_arrival(ms(at - 1), &packet(id, 1000), waiting(50)) == Decision::Drop(DropReason::Early) {
             gaps.push(0);
         }
     }

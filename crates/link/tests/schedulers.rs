@@ -5,7 +5,7 @@ mod common;
 use std::collections::{BTreeMap, VecDeque};
 
 use channel::{CLEAR, ERASED};
-use common::desk::{Desk, MS, bringing, cases, fade, lossless, serve, shares, uniform, with_limit};
+use common::desk::{Desk, MS, bringing, cases, fade, lossless, serve, shares, uniform};
 use common::{Run, Scripted, ms, packet, rng, scheduler_json, schedulers_with};
 use link::{DropReason, EstimateConfig, PacketRef, SchedulerConfig};
 use proptest::prelude::*;
@@ -71,7 +71,9 @@ proptest! {
     fn nothing_is_sent_after_its_limit(kind in kinds(), limit in 1u64..30, seed in any::<u64>()) {
         const USERS: u32 = 5;
         let (limit, mut chance) = (Duration::from_millis(limit), rng(seed));
-        let mut desk = Desk::new(with_limit(kind, limit), USERS as usize);
+        let mut options = lossless(kind);
+        options["limit"] = json!(limit);
+        let mut desk = Desk::new(options, USERS as usize);
         let (mut came, mut left) = (Vec::new(), 0);
         while left < 300 || desk.scheduler.backlog().packets > 0 {
             if came.len() < 300 && chance.next_u64() % 5 < 3 {

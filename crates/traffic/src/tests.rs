@@ -1,9 +1,11 @@
 //! Properties that every kind of traffic must have.
 
+use std::convert::Infallible;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::*;
-use rand::Rng;
+use rand::{Rng, TryRng};
 use rand_xoshiro::{Xoshiro256PlusPlus, rand_core::SeedableRng};
 use units::{Bytes, Duration, Time};
 
@@ -18,28 +20,33 @@ pub(crate) fn streams(seed: u64) -> impl FnMut(&'static str) -> Box<dyn Rng + Se
     }
 }
 
-/// A configuration of each kind that ends.
+/// A configuration of each kind that ends: for a kind that is not named here, the defaults with an option that ends it.
 fn example(kind: &str) -> TrafficConfig {
     match kind {
-        "bulk" => TrafficConfig::Bulk(Bulk { size: Some(Bytes::new(30_000)), ..Bulk::default() }),
-        "short-flows" => TrafficConfig::ShortFlows(ShortFlows::default()),
-        "web" => TrafficConfig::Web(Web { pages: Some(5), ..Web::default() }),
         "packmime" => TrafficConfig::PackMime(PackMime { persistent: true, ..PackMime::default() }),
-        "voice" => TrafficConfig::Voice(Voice { length: Some(Duration::from_secs(5)), ..Voice::default() }),
         "dash" => {
             TrafficConfig::Dash(Dash { length: Some(Duration::from_secs(20)), variation: 0.3, ..Dash::default() })
         }
         "live" => TrafficConfig::Live(Live { length: Some(Duration::from_secs(5)), gop: Some(12), ..Live::default() }),
-        "game" => TrafficConfig::Game(Game { length: Some(Duration::from_secs(5)), ..Game::default() }),
-        "external" => TrafficConfig::External(External::default()),
         "script" => scripted(),
-        other => panic!("no example of traffic {other}"),
+        other => ended(other),
     }
 }
 
-/// Three writes, a second apart.
+/// The defaults of a kind, with the first of these options that it has.
+fn ended(kind: &str) -> TrafficConfig {
+    let with = |option: &str, value: serde_json::Value| {
+        serde_json::from_value::<TrafficConfig>(serde_json::json!({ "kind": kind, option: value }))
+    };
+    let ends = [("length", "5 s".into()), ("pages", 5.into()), ("count", 20.into()), ("size", "30 kB".into())];
+    let mut given = ends.into_iter().filter_map(|(option, value)| with(option, value).ok());
+    given.next().unwrap_or_else(|| with("kind", kind.into()).expect("every option has a default"))
+}
+
+/// Three writes of a size that is drawn, a second apart.
 struct Three {
     start: Time,
+    size: Bytes,
     left: u32,
 }
 
@@ -49,7 +56,7 @@ impl Program for Three {
         if now == self.start {
             act(Action::Open);
         }
-        act(Action::Write(Bytes::new(1000)));
+        act(Action::Write(self.size));
         self.left -= 1;
         if self.left == 0 {
             act(Action::Close);
@@ -64,7 +71,10 @@ impl Program for Three {
 
 pub(crate) fn scripted() -> TrafficConfig {
     let mut config = TrafficConfig::Script(Script::named("three"));
-    let make: MakeProgram = Arc::new(|given: &ProgramStart| Box::new(Three { start: given.start, left: 3 }));
+    let make: MakeProgram = Arc::new(|given: &ProgramStart| {
+        let size = Bytes::new(1000 + given.entropy % 1000);
+        Box::new(Three { start: given.start, size, left: 3 })
+    });
     config.entry_mut().supply(&mut |name| (name == "three").then(|| Arc::clone(&make))).unwrap();
     config
 }
@@ -74,12 +84,23 @@ const RUN: Duration = Duration::from_secs(20);
 
 /// Runs a source over a network that delivers each write whole after `delay`, and returns all its actions.
 pub(crate) fn run(source: &mut dyn Source, delay: Duration) -> Vec<(Time, Act)> {
+    try_run(source, delay).expect("it ends")
+}
+
+/// The same for a source of [`example`].
+fn run_example(kind: &str, source: &mut dyn Source) -> Vec<(Time, Act)> {
+    let done = try_run(source, Duration::from_millis(100));
+    done.unwrap_or_else(|| panic!("{kind} does not end with its options in `example`: give it some with which it does"))
+}
+
+/// `None` of a source that does not end.
+fn try_run(source: &mut dyn Source, delay: Duration) -> Option<Vec<(Time, Act)>> {
     let mut done: Vec<(Time, Act)> = Vec::new();
     let mut in_flight = std::collections::VecDeque::<(Time, u32, End, u64)>::new();
     let mut sent = vec![[0; 2]; source.connections() as usize];
     loop {
         let arrival = in_flight.front().map(|&(at, ..)| at);
-        let Some(now) = [source.poll_timeout(), arrival].into_iter().flatten().min() else { return done };
+        let Some(now) = [source.poll_timeout(), arrival].into_iter().flatten().min() else { return Some(done) };
         assert!(done.last().is_none_or(|&(before, _)| before <= now), "time runs backwards");
         while let Some(&(_, connection, to, bytes)) = in_flight.front().filter(|delivery| delivery.0 <= now) {
             in_flight.pop_front();
@@ -87,6 +108,9 @@ pub(crate) fn run(source: &mut dyn Source, delay: Duration) -> Vec<(Time, Act)> 
         }
         while let Some(act) = source.poll_action(now) {
             done.push((now, act));
+            if done.len() > 1_000_000 {
+                return None;
+            }
             if let Action::Write(size) = act.action {
                 let (from, to) = match act.end {
                     End::Server => (0, End::User),
@@ -129,7 +153,7 @@ fn every_source_acts_only_when_due_opens_first_and_closes_last() {
             let start = source.poll_timeout().expect("it starts by itself");
             assert!(start >= Time::ZERO + OFFSET * u64::from(user + 1), "{kind} starts before its time");
             assert_eq!(source.poll_action(start - Duration::from_nanos(1)), None, "{kind} acts before its start");
-            let done = run(&mut *source, Duration::from_millis(100));
+            let done = run_example(kind, &mut *source);
             let asks = matches!(config.entry().needs(), Needs::Exchange | Needs::Messages { .. });
             let opener = if asks { End::User } else { End::Server };
             assert_eq!(done[0], (start, Act::on_first(opener, Action::Open)), "{kind}");
@@ -153,35 +177,70 @@ fn check_connection(kind: &str, acts: impl Iterator<Item = Act>) {
     }
 }
 
-#[test]
-fn the_same_seed_gives_the_same_and_another_one_does_not() {
-    for kind in TrafficConfig::ALL {
-        let actions = |seed| {
-            let applications = example(kind).entry().build(&[OFFSET], RUN, &mut entry_streams(seed));
-            let done = applications.into_iter().map(|mut a| run(&mut *a.source, Duration::from_millis(100)));
-            done.collect::<Vec<_>>()
-        };
-        assert_eq!(actions(1), actions(1), "{kind}");
-        let is_random = matches!(*kind, "short-flows" | "web" | "packmime" | "dash" | "game");
-        assert_eq!(actions(1) != actions(2), is_random, "{kind}");
+/// A stream that notes whether anything was drawn.
+struct Noted(Box<dyn Rng + Send>, Arc<AtomicBool>);
+
+impl TryRng for Noted {
+    type Error = Infallible;
+
+    fn try_next_u32(&mut self) -> Result<u32, Infallible> {
+        self.1.store(true, Ordering::Relaxed);
+        self.0.try_next_u32()
+    }
+
+    fn try_next_u64(&mut self) -> Result<u64, Infallible> {
+        self.1.store(true, Ordering::Relaxed);
+        self.0.try_next_u64()
+    }
+
+    fn try_fill_bytes(&mut self, bytes: &mut [u8]) -> Result<(), Infallible> {
+        self.1.store(true, Ordering::Relaxed);
+        self.0.try_fill_bytes(bytes)
     }
 }
 
 #[test]
-fn only_voice_has_a_listener_and_goes_by_datagrams() {
+fn the_same_seed_gives_the_same_and_another_one_does_not_where_anything_is_drawn() {
+    for kind in TrafficConfig::ALL {
+        let drawn = Arc::new(AtomicBool::new(false));
+        let actions = |seed| {
+            let mut streams = entry_streams(seed);
+            let mut noted =
+                |purpose, user| -> Box<dyn Rng + Send> { Box::new(Noted(streams(purpose, user), Arc::clone(&drawn))) };
+            let applications = example(kind).entry().build(&[OFFSET], RUN, &mut noted);
+            let done = applications.into_iter().map(|mut a| run_example(kind, &mut *a.source));
+            done.collect::<Vec<_>>()
+        };
+        assert_eq!(actions(1), actions(1), "{kind}");
+        assert_eq!(actions(1) != actions(2), drawn.load(Ordering::Relaxed), "{kind}");
+    }
+}
+
+/// What a kind says that it needs is what its sources do.
+#[test]
+fn needs_are_those_of_its_actions() {
     for kind in TrafficConfig::ALL {
         let config = example(kind);
-        assert_eq!(config.entry().listener().is_some(), *kind == "voice", "{kind}");
-        let needs = match *kind {
-            "voice" => Needs::Datagrams { packet: 200 },
-            "web" | "packmime" | "dash" => Needs::Exchange,
-            "live" => Needs::Media { packet: 1_000 },
-            "game" => Needs::Messages { packet: 120 + 20 * 36 + 28, option: "down.size_scale" },
-            "external" => Needs::Outside,
-            _ => Needs::Stream,
+        let needs = config.entry().needs();
+        let writers = |end| {
+            let sources = config.entry().build(&[OFFSET], RUN, &mut entry_streams(1));
+            let acts = sources.into_iter().flat_map(|mut a| run_example(kind, &mut *a.source));
+            acts.filter(|(_, act)| act.end == end && !matches!(act.action, Action::Open | Action::Close)).count()
         };
-        assert_eq!(config.entry().needs(), needs, "{kind}");
+        let writes = (writers(End::Server) > 0, writers(End::User) > 0);
+        let both = matches!(needs, Needs::Exchange | Needs::Streams | Needs::Messages { .. });
+        assert_eq!(writes, (needs != Needs::Outside, both), "{kind}: who writes, of server and user");
+        let listens = config.entry().listener().is_some();
+        assert!(!listens || matches!(needs, Needs::Datagrams { .. }), "{kind}: a listener hears datagrams");
     }
+}
+
+#[test]
+fn the_largest_packet_is_that_of_the_options() {
+    let needs = |kind| example(kind).entry().needs();
+    assert_eq!(needs("voice"), Needs::Datagrams { packet: 200 });
+    assert_eq!(needs("live"), Needs::Media { packet: 1_000 });
+    assert_eq!(needs("game"), Needs::Messages { packet: 120 + 20 * 36 + 28, option: "down.size_scale" });
 }
 
 #[test]

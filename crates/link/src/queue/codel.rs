@@ -143,7 +143,7 @@ impl QueueManager for Codel {
         }
         self.count += 1;
         match decision {
-            Decision::Drop => self.law_due = true,
+            Decision::Drop(_) => self.law_due = true,
             _ => self.drop_next = self.control_law(self.drop_next),
         }
         decision

@@ -31,7 +31,7 @@ use units::{Duration, Ecn, FieldError, Probability, Time};
 
 use super::{Decision, Heads, Kind, Lane, QueueManager};
 use crate::buffer::{Backlog, LinkFacts};
-use crate::packet::PacketRef;
+use crate::packet::{DropReason, PacketRef};
 
 /// Two queues, one of low latency for L4S, whose marks and drops are coupled so that rates are alike.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -226,7 +226,8 @@ impl DualPi2 {
             return if recur(&mut self.low_count, likelihood) { mark(packet) } else { Decision::Pass };
         }
         // Appendix A.2: saturated, L drops as C does, and marks all else.
-        if recur(&mut self.low_drop_count, self.base * self.base) { Decision::Drop } else { mark(packet) }
+        let drops = recur(&mut self.low_drop_count, self.base * self.base);
+        if drops { Decision::Drop(DropReason::Early) } else { mark(packet) }
     }
 
     fn decide_classic(&mut self, packet: &PacketRef) -> Decision {
@@ -300,7 +301,7 @@ impl QueueManager for DualPi2 {
             Lane::LowLatency => self.decide_low(packet, waited, left),
             Lane::Classic => self.decide_classic(packet),
         };
-        if decision != Decision::Drop {
+        if !matches!(decision, Decision::Drop(_)) {
             self.pay(lane, packet.size);
         }
         decision

@@ -117,15 +117,15 @@ pub enum Decision {
     Pass,
     /// It passes with a mark.
     Mark,
-    /// It is dropped.
-    Drop,
+    /// It is dropped, for this reason.
+    Drop(DropReason),
 }
 
 impl Decision {
     /// Signals congestion to the sender of `packet`: by a mark if `ecn` is in use and the packet can be marked, else by
-    /// a drop.
+    /// a drop ([`DropReason::Early`]).
     pub fn signal(packet: &PacketRef, ecn: bool) -> Decision {
-        if ecn && packet.ecn.is_capable() { Decision::Mark } else { Decision::Drop }
+        if ecn && packet.ecn.is_capable() { Decision::Mark } else { Decision::Drop(DropReason::Early) }
     }
 }
 
@@ -313,7 +313,7 @@ impl Queue {
         let waiting = self.beside(&packet);
         let manager = self.manager.as_mut().expect("asked for by push");
         match manager.on_arrival(now, &packet, waiting) {
-            Decision::Drop => return Err(DropReason::Early),
+            Decision::Drop(reason) => return Err(reason),
             // A packet that finds no room is dropped, not marked.
             Decision::Mark if self.limit.admits(all, packet.size) => self.mark(&mut packet),
             Decision::Mark | Decision::Pass => {}
@@ -328,8 +328,8 @@ impl Queue {
         match manager.on_departure(now, &packet, now.since(since), left) {
             Decision::Pass => {}
             Decision::Mark => self.mark(&mut packet),
-            Decision::Drop => {
-                self.dropped.push_back((packet, DropReason::Early));
+            Decision::Drop(reason) => {
+                self.dropped.push_back((packet, reason));
                 return None;
             }
         }

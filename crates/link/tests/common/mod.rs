@@ -3,6 +3,7 @@
 
 pub mod buffer;
 pub mod desk;
+pub mod schemes;
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};

@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Duration, Ecn, FieldError, Time};
 
-use super::scalable::{Fraction, Part, check_gain};
+use super::marked_fraction::{Fraction, Part, check_gain};
 use super::{AckSample, CongestionController, CongestionState, Event, Kind, Start, Window, share};
 
 /// Reduces by the fraction of marks once a round trip, for queues with a marking threshold (RFC 8257).

@@ -8,7 +8,7 @@
 mod bbr_both;
 mod filter;
 mod hystart;
-mod scalable;
+mod marked_fraction;
 mod signals;
 #[cfg(test)]
 mod tests;

@@ -24,7 +24,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{BitRate, Duration, Ecn, FieldError, Time};
 
-use super::scalable::{Fraction, Part, check_gain};
+use super::marked_fraction::{Fraction, Part, check_gain};
 use super::{
     AckSample, Cause, Congestion, CongestionController, CongestionState, Event, Kind, Needs, Start, Window, bit_rate,
     check_beta, share,

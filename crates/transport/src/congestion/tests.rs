@@ -4,7 +4,6 @@ mod bbr;
 mod bbr3;
 mod cubic;
 mod external;
-mod hybla;
 mod hystart;
 mod newreno;
 mod noordwijk;
@@ -27,41 +26,41 @@ use super::{
 use crate::probes::Probes;
 use crate::state::CongestionState;
 
-const MSS: u32 = 1000;
-const RTT: Duration = Duration::from_millis(100);
+pub(super) const MSS: u32 = 1000;
+pub(super) const RTT: Duration = Duration::from_millis(100);
 
 /// A controller with what its sender keeps for it.
-struct Rig {
-    controller: Box<dyn CongestionController>,
-    needs: Needs,
-    probes: Probes,
+pub(super) struct Rig {
+    pub(super) controller: Box<dyn CongestionController>,
+    pub(super) needs: Needs,
+    pub(super) probes: Probes,
 }
 
 impl Rig {
-    fn new(controller: Box<dyn CongestionController>) -> Rig {
+    pub(super) fn new(controller: Box<dyn CongestionController>) -> Rig {
         Rig { needs: controller.needs(), controller, probes: Probes::default() }
     }
 
-    fn window(&self) -> Window {
+    pub(super) fn window(&self) -> Window {
         *self.controller.window()
     }
 
-    fn window_mut(&mut self) -> &mut Window {
+    pub(super) fn window_mut(&mut self) -> &mut Window {
         self.controller.window_mut()
     }
 
-    fn tell(&mut self, now: Time, event: Event) {
+    pub(super) fn tell(&mut self, now: Time, event: Event) {
         self.controller.on_event(now, &event);
         self.probes.request(now, &self.controller.poll_probes());
     }
 
-    fn acknowledge(&mut self, sample: &AckSample) {
+    pub(super) fn acknowledge(&mut self, sample: &AckSample) {
         self.controller.on_ack(sample);
         self.probes.request(sample.now, &self.controller.poll_probes());
     }
 
     /// A reduction begins, all of it at once.
-    fn reduce(&mut self, congestion: Congestion) {
+    pub(super) fn reduce(&mut self, congestion: Congestion) {
         self.tell(congestion.now, Event::Congestion(congestion));
         if !self.needs.drives {
             let window = self.window_mut();
@@ -69,17 +68,17 @@ impl Rig {
         }
     }
 
-    fn collapse(&mut self, now: Time) {
+    pub(super) fn collapse(&mut self, now: Time) {
         self.window_mut().collapse(1);
         self.tell(now, Event::TimedOut);
     }
 
-    fn timer(&self) -> Option<Time> {
+    pub(super) fn timer(&self) -> Option<Time> {
         let own = self.controller.poll_timeout().filter(|_| self.needs.timer).unwrap_or(Time::MAX);
         Some(own.min(self.probes.timer())).filter(|&at| at != Time::MAX)
     }
 
-    fn handle_timeout(&mut self, now: Time, in_flight: u32) {
+    pub(super) fn handle_timeout(&mut self, now: Time, in_flight: u32) {
         self.probes.handle_timeout(now);
         if self.needs.timer {
             self.tell(now, Event::Timeout { in_flight });
@@ -89,19 +88,19 @@ impl Rig {
 }
 
 /// A sender that always has data, and a path that acknowledges each segment a round trip after it was sent.
-struct Drive {
-    rig: Rig,
-    now: Time,
-    rtt: Duration,
-    una: u64,
-    delivered: u64,
+pub(super) struct Drive {
+    pub(super) rig: Rig,
+    pub(super) now: Time,
+    pub(super) rtt: Duration,
+    pub(super) una: u64,
+    pub(super) delivered: u64,
     /// The window before the last reduction.
-    before: u32,
+    pub(super) before: u32,
 }
 
 impl Drive {
     /// At the start of a connection, established after a round trip; slow start counts all that is acknowledged.
-    fn new(config: &dyn Kind, initial: u32, rtt: Duration) -> Drive {
+    pub(super) fn new(config: &dyn Kind, initial: u32, rtt: Duration) -> Drive {
         let mut drive = Drive {
             rig: Rig::new(config.build(start(initial))),
             now: Time::ZERO + rtt,
@@ -114,28 +113,28 @@ impl Drive {
         drive
     }
 
-    fn of_kind(kind: &str, initial: u32) -> Drive {
+    pub(super) fn of_kind(kind: &str, initial: u32) -> Drive {
         Drive::new(config(kind).entry(), initial, RTT)
     }
 
-    fn limited(mut self, limit: u32) -> Drive {
+    pub(super) fn limited(mut self, limit: u32) -> Drive {
         *self.window_mut() = Window::new(self.window().size, limit);
         self
     }
 
-    fn window(&self) -> Window {
+    pub(super) fn window(&self) -> Window {
         self.rig.window()
     }
 
-    fn window_mut(&mut self) -> &mut Window {
+    pub(super) fn window_mut(&mut self) -> &mut Window {
         self.rig.window_mut()
     }
 
-    fn tell(&mut self, event: Event) {
+    pub(super) fn tell(&mut self, event: Event) {
         self.rig.tell(self.now, event);
     }
 
-    fn sample(&self, acked: u32) -> AckSample {
+    pub(super) fn sample(&self, acked: u32) -> AckSample {
         AckSample {
             in_flight_before: self.window().size,
             in_flight: self.window().size.saturating_sub(acked),
@@ -147,19 +146,19 @@ impl Drive {
     }
 
     /// An acknowledgment of so many segments.
-    fn ack(&mut self, acked: u32) {
+    pub(super) fn ack(&mut self, acked: u32) {
         self.una += u64::from(acked) * u64::from(MSS);
         self.delivered += u64::from(acked);
         let sample = self.sample(acked);
         self.handle(&sample);
     }
 
-    fn handle(&mut self, sample: &AckSample) {
+    pub(super) fn handle(&mut self, sample: &AckSample) {
         self.rig.acknowledge(sample);
     }
 
     /// One acknowledgment for each segment in the window, evenly over a round trip.
-    fn round(&mut self) {
+    pub(super) fn round(&mut self) {
         let segments = u64::from(self.window().size);
         let start = self.now;
         for i in 0..segments {
@@ -170,12 +169,12 @@ impl Drive {
     }
 
     /// One acknowledgment for each segment in the window, all at the end of a round trip.
-    fn burst(&mut self) {
+    pub(super) fn burst(&mut self) {
         self.now += self.rtt;
         (0..self.window().size).for_each(|_| self.ack(1));
     }
 
-    fn congestion(&self, cause: Cause) -> Congestion {
+    pub(super) fn congestion(&self, cause: Cause) -> Congestion {
         Congestion {
             now: self.now,
             cause,
@@ -188,18 +187,18 @@ impl Drive {
     }
 
     /// A loss detected with a full window in flight, and repaired in a round trip.
-    fn lose(&mut self) {
+    pub(super) fn lose(&mut self) {
         self.reduce();
         self.now += self.rtt;
         self.tell(Event::Recovered);
     }
 
-    fn reduce(&mut self) {
+    pub(super) fn reduce(&mut self) {
         let congestion = self.congestion(Cause::Loss);
         self.rig.reduce(congestion);
     }
 
-    fn time_out(&mut self) {
+    pub(super) fn time_out(&mut self) {
         let congestion = self.congestion(Cause::Timeout);
         self.before = self.window().size;
         self.rig.tell(self.now, Event::Congestion(congestion));
@@ -207,7 +206,7 @@ impl Drive {
     }
 
     /// The average window, in segments, when each `period`-th segment is lost: the segments delivered in a round trip.
-    fn average_window(&mut self, period: u64) -> f64 {
+    pub(super) fn average_window(&mut self, period: u64) -> f64 {
         let (mut round_trips, mut segments) = (0.0, 0u64);
         for cycle in 0..60 {
             if cycle == 20 {
@@ -228,7 +227,7 @@ impl Drive {
 }
 
 /// An acknowledgment in the open state of a sender whose window is full.
-fn sample(now: Time, acked: u32, rtt: Duration) -> AckSample {
+pub(super) fn sample(now: Time, acked: u32, rtt: Duration) -> AckSample {
     AckSample {
         now,
         acked,
@@ -255,7 +254,7 @@ fn sample(now: Time, acked: u32, rtt: Duration) -> AckSample {
     }
 }
 
-fn start(window: u32) -> Start {
+pub(super) fn start(window: u32) -> Start {
     Start {
         mss: MSS,
         window,
@@ -268,7 +267,7 @@ fn start(window: u32) -> Start {
 }
 
 /// Refuses a configuration by this field.
-fn refuses(text: &str, field: &str) {
+pub(super) fn refuses(text: &str, field: &str) {
     let config: CongestionConfig = toml::from_str(text).expect(text);
     assert_eq!(config.entry().check().expect_err(text).field, field);
 }
@@ -295,12 +294,12 @@ impl Control for Halving {
     }
 }
 
-fn find(name: &str) -> Option<MakeControl> {
+pub(super) fn find(name: &str) -> Option<MakeControl> {
     (name == "test").then(|| Arc::new(|_: &Start| Box::new(Halving) as Box<dyn Control>) as MakeControl)
 }
 
 /// Of its defaults; a script's controller is the one of these tests.
-fn config(kind: &str) -> CongestionConfig {
+pub(super) fn config(kind: &str) -> CongestionConfig {
     let given = if kind == "external" { json!({ "kind": kind, "name": "test" }) } else { json!({ "kind": kind }) };
     let mut config: CongestionConfig = serde_json::from_value(given).expect("every option has a default");
     config.entry_mut().supply(&mut find).expect("the one of these tests");

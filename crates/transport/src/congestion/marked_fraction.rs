@@ -1,4 +1,4 @@
-//! What controllers that respond to the fraction of marks have in common.
+//! The fraction of segments that arrive with a mark, and the windows of controllers that respond to it (RFC 8257).
 
 use units::{Duration, FieldError, Time};
 
