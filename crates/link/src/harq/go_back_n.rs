@@ -22,7 +22,7 @@ use units::{Db, FieldError, Time};
 use super::codeword::{Codeword, check_processes, check_transmissions};
 use super::feedback::{AnswerPath, FeedbackConfig};
 use super::processes::{BlockOptions, FixedSizes, Scheme, Window, scheme_config};
-use super::{Answer, Burst, Coded, Feedback, Harq, HarqCounters, Reception, Verdict};
+use super::{Answer, Burst, Coded, Decoding, Feedback, Harq, HarqCounters, Reception};
 use crate::packet::PacketRef;
 
 scheme_config! {
@@ -221,7 +221,7 @@ impl Harq for GoBackN {
         let bits = u64::from(burst.coded.bits);
         let [attempt, _] = burst.coded.tag.to_le_bytes();
         self.counters.on_burst(burst.coded.bits);
-        let mut verdict = Verdict::Undecided;
+        let mut decoding = Decoding::Undecided;
         if packet.fate.is_some() {
             self.counters.on_discarded(bits);
         } else {
@@ -231,18 +231,18 @@ impl Harq for GoBackN {
             let mut gain = [0.0];
             self.codeword.receive(&mut gain, 0, snr);
             if self.codeword.decodes(&gain, packet.data_bits) {
-                verdict = Verdict::Decoded;
+                decoding = Decoding::Decoded;
                 packet.fate = Some(true);
                 self.counters.on_decoded(usize::from(attempt), &packet.packet, packet.received_bits);
             } else if usize::from(attempt) == self.codeword.transmissions() {
-                verdict = Verdict::Failed;
+                decoding = Decoding::Failed;
                 packet.fate = Some(false);
                 self.counters.on_failed(packet.received_bits);
             }
             user.expected += u64::from(packet.fate.is_some());
         }
         let says = if packet.fate == Some(true) { Answer::Ack } else { Answer::Nack };
-        Reception { verdict, answer: Some(self.answers.carry(says)) }
+        Reception { decoding, answer: Some(self.answers.carry(says)) }
     }
 
     fn answers(&self) -> bool {
