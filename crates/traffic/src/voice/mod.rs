@@ -154,7 +154,7 @@ fn within(field: &str, value: Option<f64>, low: f64, high: f64) -> Result<(), Fi
     }
 }
 
-/// The speaker. A packet costs two additions and a comparison; random draws happen only at the end of a burst.
+/// The speaker. A packet costs two additions and a comparison; random draws happen only at the end of a talk-spurt.
 pub(crate) struct VoiceSource {
     /// The instant of the next action.
     wake: Time,
@@ -164,10 +164,10 @@ pub(crate) struct VoiceSource {
     end: Time,
     interval: Duration,
     payload: Bytes,
-    /// Remaining packets of the burst.
+    /// Remaining packets of the talk-spurt.
     left: u64,
     state: State,
-    /// Bursts and pauses; `None` without pauses.
+    /// Talk-spurts and pauses; `None` without pauses.
     periods: Option<Box<Periods>>,
 }
 
