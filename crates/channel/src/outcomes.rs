@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use units::{Db, Duration, FieldError, Files, RowError, Time, read_text};
 
 use crate::held::Held;
-use crate::steps::Series;
+use crate::steps::Steps;
 use crate::{CLEAR, Channel, ChannelModel, ERASED, Geometry, Kind, MakeRng, TransmissionLaw};
 
 /// Replays another link's decisions: after which transmission each packet is decoded, or that it is lost.
@@ -42,25 +42,25 @@ fn is_zero(offset: &Duration) -> bool {
 /// More than any reliability scheme transmits a packet.
 const MOST: f64 = 255.0;
 
-fn parse(text: &str) -> Result<Series, RowError> {
-    Series::parse(text, "number of transmissions", 0.0..=MOST, |value| match value.fract() {
+fn parse(text: &str) -> Result<Steps, RowError> {
+    Steps::parse(text, "number of transmissions", 0.0..=MOST, |value| match value.fract() {
         0.0 => Ok(()),
         _ => Err(format!("the number of transmissions {value} is not a whole number")),
     })
 }
 
 impl Outcomes {
-    fn series(&self, text: &str) -> Result<Series, FieldError> {
-        let mut series = parse(text).map_err(|error| FieldError::in_file("file", &self.file, error))?;
+    fn steps(&self, text: &str) -> Result<Steps, FieldError> {
+        let mut steps = parse(text).map_err(|error| FieldError::in_file("file", &self.file, error))?;
         if let Some(period) = self.period {
-            let last = series.starts.last().map_or(Duration::ZERO, |&start| Duration::from_nanos(start));
+            let last = steps.starts.last().map_or(Duration::ZERO, |&start| Duration::from_nanos(start));
             if period <= last {
                 let reason = format!("{period} is not after the last row of {}, {last} after the first", self.file);
                 return Err(FieldError::new("period", reason));
             }
-            series.period = period.as_nanos();
+            steps.period = period.as_nanos();
         }
-        Ok(series)
+        Ok(steps)
     }
 }
 
@@ -79,7 +79,7 @@ impl Kind for Outcomes {
     ) -> Result<Box<dyn ChannelModel>, FieldError> {
         self.check()?;
         let text = read_text(files, &self.file).map_err(|error| FieldError::in_file("file", &self.file, error))?;
-        let model = OutcomesModel { series: Arc::new(self.series(&text)?), offset: self.offset };
+        let model = OutcomesModel { steps: Arc::new(self.steps(&text)?), offset: self.offset };
         Ok(self.held.read(Box::new(model)))
     }
 
@@ -91,14 +91,14 @@ impl Kind for Outcomes {
 /// The decisions in memory, shared by the users.
 #[derive(Debug)]
 struct OutcomesModel {
-    series: Arc<Series>,
+    steps: Arc<Steps>,
     offset: Duration,
 }
 
 impl ChannelModel for OutcomesModel {
     fn build(&self, user: u64, _streams: &mut MakeRng<'_>) -> Box<dyn Channel> {
-        let start = self.series.start_of(user, self.offset);
-        Box::new(OutcomesChannel { series: Arc::clone(&self.series), start, row: 0 })
+        let start = self.steps.start_of(user, self.offset);
+        Box::new(OutcomesChannel { steps: Arc::clone(&self.steps), start, row: 0 })
     }
 
     /// Of packets sent at equal intervals over one period: nothing until the deciding transmission, all from there on.
@@ -111,26 +111,26 @@ impl ChannelModel for OutcomesModel {
         const ROWS: u64 = 32_768;
         let mut samples = Vec::with_capacity(ROWS as usize * transmissions);
         for packet in 0..ROWS {
-            let phase = u128::from(packet) * u128::from(self.series.period) / u128::from(ROWS);
-            let needed = self.series.values[self.series.row_at(phase as u64, 0)] as usize;
+            let phase = u128::from(packet) * u128::from(self.steps.period) / u128::from(ROWS);
+            let needed = self.steps.values[self.steps.row_at(phase as u64, 0)] as usize;
             samples.extend((1..=transmissions).map(|sent| if needed != 0 && sent >= needed { 1.0 } else { 0.0 }));
         }
         TransmissionLaw { transmissions, samples }
     }
 
     fn sampling_interval(&self) -> Option<Duration> {
-        let shortest = self.series.starts.windows(2).map(|pair| pair[1] - pair[0]).min()?;
+        let shortest = self.steps.starts.windows(2).map(|pair| pair[1] - pair[0]).min()?;
         Some(Duration::from_nanos(shortest))
     }
 
     fn warnings(&self, users: u64) -> Vec<String> {
-        self.series.shared(self.offset, users)
+        self.steps.shared(self.offset, users)
     }
 }
 
 struct OutcomesChannel {
-    series: Arc<Series>,
-    /// Where the user starts in the series: nanoseconds after its first row, less than the period.
+    steps: Arc<Steps>,
+    /// Where the user starts in the steps: nanoseconds after its first row, less than the period.
     start: u64,
     /// The row of the last call.
     row: usize,
@@ -155,8 +155,8 @@ impl Channel for OutcomesChannel {
     }
 
     fn decoded_after(&mut self, now: Time) -> u32 {
-        self.row = self.series.row(now, self.start, self.row);
-        self.series.values[self.row] as u32
+        self.row = self.steps.row(now, self.start, self.row);
+        self.steps.values[self.row] as u32
     }
 }
 

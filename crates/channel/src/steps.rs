@@ -1,19 +1,19 @@
-//! Series of values over time, each of which holds until the next, as files have them.
+//! Steps over time: values each of which holds until the next, as files have them.
 
 use std::ops::RangeInclusive;
 
 use units::{Duration, RowError, Time, number_rows};
 
 #[derive(Debug, PartialEq)]
-pub(crate) struct Series {
+pub(crate) struct Steps {
     /// Nanoseconds from the first row; the first is 0.
     pub(crate) starts: Vec<u64>,
     pub(crate) values: Vec<f64>,
-    /// Nanoseconds after which the series repeats.
+    /// Nanoseconds after which the steps repeat.
     pub(crate) period: u64,
 }
 
-impl Series {
+impl Steps {
     /// The row that holds at `phase` (below the period); found in constant time if it is near the row `hint`.
     pub(crate) fn row_at(&self, phase: u64, hint: usize) -> usize {
         let holds = |row: usize| {
@@ -26,7 +26,7 @@ impl Series {
         }
     }
 
-    /// The row that holds at `now` for whoever begins `start` in the series; `hint` as in [`Series::row_at`].
+    /// The row that holds at `now` for whoever begins `start` after the first; `hint` as in [`Steps::row_at`].
     pub(crate) fn row(&self, now: Time, start: u64, hint: usize) -> usize {
         // Both parts are below the period, which the range of times keeps far from overflow.
         let phase = now.as_nanos() % self.period + start;
@@ -64,7 +64,7 @@ impl Series {
         name: &'static str,
         range: RangeInclusive<f64>,
         check: impl Fn(f64) -> Result<(), String>,
-    ) -> Result<Series, RowError> {
+    ) -> Result<Steps, RowError> {
         let (mut starts, mut values) = (Vec::new(), Vec::new());
         let (mut origin, mut before) = (0.0, f64::NEG_INFINITY);
         for mut row in number_rows(text) {
@@ -90,7 +90,7 @@ impl Series {
             [only] => only + 1,
             [.., before, last] => last + (last - before),
         };
-        Ok(Series { starts, values, period })
+        Ok(Steps { starts, values, period })
     }
 }
 

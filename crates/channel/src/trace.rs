@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use units::{Db, Duration, FieldError, Files, RowError, Time, read_text};
 
 use crate::held::Held;
-use crate::steps::Series;
+use crate::steps::Steps;
 use crate::{Channel, ChannelModel, ERASED, Geometry, Kind, MakeRng, TransmissionLaw, qpsk};
 
 /// Replays a measured or generated attenuation series.
@@ -53,9 +53,9 @@ impl Kind for Trace {
         _geometry: Option<&Arc<Geometry>>,
     ) -> Result<Box<dyn ChannelModel>, FieldError> {
         self.check()?;
-        let series = read_text(files, &self.file).and_then(|text| parse(&text));
-        let series = series.map_err(|error| FieldError::in_file("file", &self.file, error))?;
-        let model = TraceModel { series: Arc::new(series), offset: self.offset, reference_snr: self.reference_snr };
+        let steps = read_text(files, &self.file).and_then(|text| parse(&text));
+        let steps = steps.map_err(|error| FieldError::in_file("file", &self.file, error))?;
+        let model = TraceModel { steps: Arc::new(steps), offset: self.offset, reference_snr: self.reference_snr };
         Ok(self.held.read(Box::new(model)))
     }
 
@@ -67,29 +67,29 @@ impl Kind for Trace {
 /// A trace in memory, shared by its users.
 #[derive(Debug)]
 struct TraceModel {
-    series: Arc<Series>,
+    steps: Arc<Steps>,
     offset: Duration,
     reference_snr: Db,
 }
 
 impl ChannelModel for TraceModel {
     fn build(&self, user: u64, _streams: &mut MakeRng<'_>) -> Box<dyn Channel> {
-        let start = self.series.start_of(user, self.offset);
-        let series = Arc::clone(&self.series);
-        Box::new(TraceChannel { series, start, reference_snr: self.reference_snr, row: 0 })
+        let start = self.steps.start_of(user, self.offset);
+        let steps = Arc::clone(&self.steps);
+        Box::new(TraceChannel { steps, start, reference_snr: self.reference_snr, row: 0 })
     }
 
     /// Packets sent at equal intervals over one period of the trace.
     fn transmission_law(&self, spacing: Duration, transmissions: usize, _streams: &mut MakeRng<'_>) -> TransmissionLaw {
         const ROWS: u64 = 32_768;
         let mut samples = Vec::with_capacity(ROWS as usize * transmissions);
-        let period = u128::from(self.series.period);
+        let period = u128::from(self.steps.period);
         for packet in 0..ROWS {
             let start = (u128::from(packet) * period / u128::from(ROWS)) as u64;
             for i in 0..transmissions {
                 let phase = (u128::from(start) + u128::from(spacing.as_nanos()) * i as u128) % period;
-                let row = self.series.row_at(phase as u64, 0);
-                let snr = snr(self.reference_snr, self.series.values[row]);
+                let row = self.steps.row_at(phase as u64, 0);
+                let snr = snr(self.reference_snr, self.steps.values[row]);
                 samples.push(qpsk::mutual_information(snr) as f32);
             }
         }
@@ -97,12 +97,12 @@ impl ChannelModel for TraceModel {
     }
 
     fn sampling_interval(&self) -> Option<Duration> {
-        let shortest = self.series.starts.windows(2).map(|pair| pair[1] - pair[0]).min()?;
+        let shortest = self.steps.starts.windows(2).map(|pair| pair[1] - pair[0]).min()?;
         Some(Duration::from_nanos(shortest))
     }
 
     fn warnings(&self, users: u64) -> Vec<String> {
-        self.series.shared(self.offset, users)
+        self.steps.shared(self.offset, users)
     }
 
     fn reference_snr(&self) -> Option<Db> {
@@ -111,8 +111,8 @@ impl ChannelModel for TraceModel {
 }
 
 struct TraceChannel {
-    series: Arc<Series>,
-    /// The user's begin in the series, in nanoseconds below the period.
+    steps: Arc<Steps>,
+    /// The user's begin in the steps, in nanoseconds below the period.
     start: u64,
     reference_snr: Db,
     /// The row of the last call.
@@ -121,8 +121,8 @@ struct TraceChannel {
 
 impl TraceChannel {
     fn attenuation_db(&mut self, now: Time) -> f64 {
-        self.row = self.series.row(now, self.start, self.row);
-        self.series.values[self.row]
+        self.row = self.steps.row(now, self.start, self.row);
+        self.steps.values[self.row]
     }
 }
 
@@ -140,8 +140,8 @@ impl Channel for TraceChannel {
     }
 }
 
-fn parse(text: &str) -> Result<Series, RowError> {
-    Series::parse(text, "attenuation in dB", -300.0..=300.0, |_| Ok(()))
+fn parse(text: &str) -> Result<Steps, RowError> {
+    Steps::parse(text, "attenuation in dB", -300.0..=300.0, |_| Ok(()))
 }
 
 fn snr(reference: Db, attenuation_db: f64) -> Db {
@@ -159,7 +159,7 @@ mod tests {
     }
 
     fn channel(text: &str) -> TraceChannel {
-        TraceChannel { series: Arc::new(parse(text).unwrap()), start: 0, reference_snr: Db::new(10.0), row: 0 }
+        TraceChannel { steps: Arc::new(parse(text).unwrap()), start: 0, reference_snr: Db::new(10.0), row: 0 }
     }
 
     #[test]
@@ -221,8 +221,8 @@ mod tests {
     }
 
     fn model(text: &str, offset: f64) -> TraceModel {
-        let (series, offset) = (Arc::new(parse(text).unwrap()), Duration::from_secs_f64(offset));
-        TraceModel { series, offset, reference_snr: Db::new(10.0) }
+        let (steps, offset) = (Arc::new(parse(text).unwrap()), Duration::from_secs_f64(offset));
+        TraceModel { steps, offset, reference_snr: Db::new(10.0) }
     }
 
     #[test]
@@ -280,8 +280,8 @@ mod tests {
 
     #[test]
     fn the_law_weighs_rows_by_their_time() {
-        let series = Arc::new(parse("0,0\n0.75,100\n1,100\n").unwrap()); // 0.75 s of 1.25 s are clear
-        let model = TraceModel { series, offset: Duration::ZERO, reference_snr: Db::new(30.0) };
+        let steps = Arc::new(parse("0,0\n0.75,100\n1,100\n").unwrap()); // 0.75 s of 1.25 s are clear
+        let model = TraceModel { steps, offset: Duration::ZERO, reference_snr: Db::new(30.0) };
         let law = model.transmission_law(Duration::from_millis(250), 2, &mut streams(1));
         let share = |first: bool, second: bool| {
             let wanted = |row: &&[f32]| (row[0] > 0.5) == first && (row[1] > 0.5) == second;
@@ -308,11 +308,11 @@ mod tests {
                 rows.push((time, attenuation));
                 time += gap;
             }
-            let series = parse(&text).unwrap();
+            let steps = parse(&text).unwrap();
             for (row, &(start, attenuation)) in rows.iter().enumerate() {
-                prop_assert_eq!((series.starts[row], series.values[row]), (start, attenuation));
-                prop_assert_eq!(series.row_at(start, hint), row);
-                prop_assert!(start == 0 || series.row_at(start - 1, hint) == row - 1);
+                prop_assert_eq!((steps.starts[row], steps.values[row]), (start, attenuation));
+                prop_assert_eq!(steps.row_at(start, hint), row);
+                prop_assert!(start == 0 || steps.row_at(start - 1, hint) == row - 1);
             }
         }
     }

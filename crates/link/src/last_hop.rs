@@ -26,7 +26,7 @@ use units::{BitRate, Db, Duration, FieldError, RateOverTime, Time};
 
 use crate::buffer::Backlog;
 use crate::estimate::Estimates;
-use crate::harq::{Burst, Feedback, Harq, HarqCounters, Verdict};
+use crate::harq::{Burst, Decoding, Feedback, Harq, HarqCounters};
 use crate::packet::{DropReason, FlowNumbers, Output, PacketRef};
 use crate::propagation::Propagation;
 use crate::queue::{Queue, QueueConfig};
@@ -466,11 +466,11 @@ impl LastHop {
                 let delay = self.feedback_delay.unwrap_or_else(|| self.propagation.delay(now));
                 self.feedback.push(now + delay, coded.answered(answer));
             }
-            self.decisions.follow(packet, *sequence, reception.verdict);
-            match reception.verdict {
-                Verdict::Undecided => {}
-                Verdict::Decoded => self.reordering.handle_decoded(now, packet, *sequence, &mut self.outputs),
-                Verdict::Failed => {
+            self.decisions.follow(packet, *sequence, reception.decoding);
+            match reception.decoding {
+                Decoding::Undecided => {}
+                Decoding::Decoded => self.reordering.handle_decoded(now, packet, *sequence, &mut self.outputs),
+                Decoding::Failed => {
                     self.outputs.push_back(Output::Dropped(*packet, DropReason::Harq));
                     self.reordering.handle_failed(now, packet, *sequence, &mut self.outputs);
                 }

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, VecDeque};
 use channel::{CLEAR, Channel, ERASED};
 use common::schemes::{has_option, read, schemes_with_feedback};
 use common::{Run, Scripted, Wild, choosers, rng, scheduler_json, uniform_block_fading};
-use link::harq::{Answer, Burst, Verdict};
+use link::harq::{Answer, Burst, Decoding};
 use link::scheduler::{Parts, View};
 use link::{
     Backlog, DropReason, Ecn, EstimateConfig, Estimates, Harq, HarqConfig, LastHop, Limit, LinkFacts, Output,
@@ -174,15 +174,15 @@ proptest! {
                     (bits, bursts) = (bits + u64::from(burst.coded.bits), bursts + 1);
                     prop_assert!(burst.coded.bits > 0);
                     let reception = harq.receive(Time::ZERO, &burst, snr);
-                    if reception.verdict != Verdict::Undecided {
+                    if reception.decoding != Decoding::Undecided {
                         let fate = &mut decided[burst.packet.id as usize];
                         prop_assert!(fate.is_none(), "{} decided {:?} twice", kind, burst.packet);
-                        *fate = Some(reception.verdict == Verdict::Decoded);
+                        *fate = Some(reception.decoding == Decoding::Decoded);
                         prop_assert_eq!(burst.sequence, u64::from(burst.packet.id));
                         prop_assert_eq!(burst.packet, packet(burst.packet.id, 0, sizes[burst.packet.id as usize]));
                     }
                     if let Some(answer) = reception.answer {
-                        prop_assert_eq!(answer == Answer::Ack, reception.verdict == Verdict::Decoded);
+                        prop_assert_eq!(answer == Answer::Ack, reception.decoding == Decoding::Decoded);
                         harq.handle_feedback(Time::ZERO, burst.coded.answered(answer));
                     }
                 } else if fresh.peek().is_none() && !harq.has_burst() {

@@ -5,7 +5,7 @@ mod common;
 use channel::{CLEAR, ERASED, qpsk};
 use common::schemes::{has_option, schemes_with};
 use common::{packet, rng};
-use link::harq::{Burst, Verdict};
+use link::harq::{Burst, Decoding};
 use link::{Harq, HarqConfig};
 use proptest::prelude::*;
 use rand::Rng;
@@ -28,10 +28,10 @@ fn decoded_after(config: Value, size: u32, snrs: &[f64]) -> (Option<usize>, Vec<
     for (transmission, &snr) in snrs.iter().enumerate() {
         bits.push(burst.coded.bits);
         let reception = harq.receive(Time::ZERO, &burst, Db::new(snr));
-        match reception.verdict {
-            Verdict::Decoded => return (Some(transmission + 1), bits),
-            Verdict::Failed => return (None, bits),
-            Verdict::Undecided => {}
+        match reception.decoding {
+            Decoding::Decoded => return (Some(transmission + 1), bits),
+            Decoding::Failed => return (None, bits),
+            Decoding::Undecided => {}
         }
         if let Some(answer) = reception.answer {
             harq.handle_feedback(Time::ZERO, burst.coded.answered(answer));
@@ -254,9 +254,9 @@ fn the_order_in_which_transmissions_come_does_not_matter() {
             bursts.extend(std::iter::from_fn(|| harq.poll_burst(Time::ZERO)));
             let mut order = [0, 1, 2, 3];
             order.rotate_left(turn);
-            let verdicts = order.map(|i: usize| harq.receive(Time::ZERO, &bursts[i], Db::new(snrs[i])).verdict);
-            assert_eq!((harq.undecided(), verdicts.iter().filter(|v| **v != Verdict::Undecided).count()), (0, 1));
-            verdicts.contains(&Verdict::Decoded)
+            let decodings = order.map(|i: usize| harq.receive(Time::ZERO, &bursts[i], Db::new(snrs[i])).decoding);
+            assert_eq!((harq.undecided(), decodings.iter().filter(|v| **v != Decoding::Undecided).count()), (0, 1));
+            decodings.contains(&Decoding::Decoded)
         };
         assert_eq!(fate(turn), fate(0), "{snrs:?}");
         if fate(0) { decoded += 1 } else { failed += 1 }

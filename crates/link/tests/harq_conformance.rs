@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, VecDeque};
 use channel::{CLEAR, ERASED};
 use common::schemes::{ask, has_feedback, is_accepted, read, schemes_with, schemes_with_feedback, with};
 use common::{packet, rng, uniform_block_fading};
-use link::harq::{Answer, Burst, Feedback, Verdict};
+use link::harq::{Answer, Burst, Decoding, Feedback};
 use link::{Harq, HarqConfig, PacketRef};
 use proptest::prelude::*;
 use rand::Rng;
@@ -85,7 +85,7 @@ struct Link {
     /// Bursts and answers of each process that are in flight, and the packet they belong to.
     in_flight: BTreeMap<u32, (u32, usize)>,
     bursts_of: BTreeMap<u32, usize>,
-    decided: BTreeMap<u32, Verdict>,
+    decided: BTreeMap<u32, Decoding>,
     decoded_order: Vec<u32>,
     bits: u64,
     bursts: u64,
@@ -138,7 +138,7 @@ impl Link {
         for (packet, sequence) in lost {
             assert_eq!(sequence, u64::from(packet.id / USERS), "{}", self.name);
             assert!(self.bursts_of.contains_key(&packet.id), "{}: it was begun", self.name);
-            let before = self.decided.insert(packet.id, Verdict::Undecided);
+            let before = self.decided.insert(packet.id, Decoding::Undecided);
             assert_eq!(before, None, "{}: {} is given up and was decided", self.name, packet.id);
             self.abandoned += 1;
         }
@@ -172,16 +172,16 @@ impl Link {
         (self.bits, self.bursts) = (self.bits + u64::from(burst.coded.bits), self.bursts + 1);
         let id = burst.packet.id;
         let reception = self.harq.receive(Time::ZERO, &burst, snr);
-        if reception.verdict != Verdict::Undecided {
-            assert_eq!(self.decided.insert(id, reception.verdict), None, "{}: {id} is decided twice", self.name);
+        if reception.decoding != Decoding::Undecided {
+            assert_eq!(self.decided.insert(id, reception.decoding), None, "{}: {id} is decided twice", self.name);
         }
-        if reception.verdict == Verdict::Decoded {
+        if reception.decoding == Decoding::Decoded {
             self.decoded_order.push(id);
         }
         assert_eq!(reception.answer.is_some(), self.answers, "{}", self.name);
         match reception.answer {
             Some(answer) => {
-                let decoded = self.decided.get(&id) == Some(&Verdict::Decoded);
+                let decoded = self.decided.get(&id) == Some(&Decoding::Decoded);
                 assert!(answer == Answer::Lost || (answer == Answer::Ack) == decoded, "{}: {answer:?}", self.name);
                 self.lost += u64::from(answer == Answer::Lost);
                 self.feedback_in_flight.push_back(burst.coded.answered(answer));
@@ -246,8 +246,8 @@ impl Link {
     fn check(&self, sizes: &[u32]) {
         let counters = self.harq.counters();
         let name = &self.name;
-        let count = |fate| self.decided.values().filter(|&&verdict| verdict == fate).count() as u64;
-        let fates = (count(Verdict::Decoded), count(Verdict::Failed));
+        let count = |fate| self.decided.values().filter(|&&decoding| decoding == fate).count() as u64;
+        let fates = (count(Decoding::Decoded), count(Decoding::Failed));
         assert_eq!(fates.0 + fates.1 + self.abandoned, sizes.len() as u64, "{name}");
         assert_eq!((counters.decoded(), counters.failed, counters.abandoned), (fates.0, fates.1, self.abandoned));
         assert_eq!(counters.started, sizes.len() as u64, "{name}");
@@ -335,7 +335,7 @@ fn selective_repeat_waits_for_its_oldest_packet() {
         }
         assert_eq!(harq.may_start(0), after, "{kind}: the oldest of three is still open");
         let again = harq.poll_burst(Time::ZERO).unwrap();
-        assert_eq!(harq.receive(Time::ZERO, &again, CLEAR).verdict, Verdict::Decoded);
+        assert_eq!(harq.receive(Time::ZERO, &again, CLEAR).decoding, Decoding::Decoded);
         harq.handle_feedback(Time::ZERO, again.coded.answered(Answer::Ack));
         assert!(harq.may_start(0) && harq.counters().processes == 0);
     }
@@ -352,8 +352,8 @@ fn a_repetition_after_a_lost_answer_is_acknowledged_again() {
         let (mut bits, mut bursts) = (0, 0);
         loop {
             let reception = harq.receive(Time::ZERO, &burst, CLEAR);
-            let expected = if bursts == 0 { Verdict::Decoded } else { Verdict::Undecided };
-            assert_eq!((reception.verdict, reception.answer), (expected, Some(Answer::Ack)), "{kind}");
+            let expected = if bursts == 0 { Decoding::Decoded } else { Decoding::Undecided };
+            assert_eq!((reception.decoding, reception.answer), (expected, Some(Answer::Ack)), "{kind}");
             (bits, bursts) = (bits + u64::from(burst.coded.bits), bursts + 1);
             let lost = burst.coded.answered(Answer::Lost);
             harq.handle_feedback(Time::ZERO, lost);
@@ -384,7 +384,7 @@ fn acknowledgments_of_go_back_n_are_cumulative() {
     };
     let bursts: Vec<Burst> = (0..4).map(|id| start(harq.as_mut(), id)).collect();
     for burst in &bursts {
-        assert_eq!(harq.receive(Time::ZERO, burst, CLEAR).verdict, Verdict::Decoded);
+        assert_eq!(harq.receive(Time::ZERO, burst, CLEAR).decoding, Decoding::Decoded);
     }
     let answer = |burst: &Burst, answer| burst.coded.answered(answer);
     harq.handle_feedback(Time::ZERO, answer(&bursts[0], Answer::Lost));

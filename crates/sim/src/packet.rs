@@ -30,7 +30,7 @@ pub(crate) struct Head {
     /// Packets made in the run before it: [`Packets::next_number`].
     pub(crate) number: u32,
     /// How often its data were sent before: 0 in the first transmission.
-    pub(crate) copy: u32,
+    pub(crate) sent_before: u32,
     /// Bytes of the whole IP packet.
     pub(crate) bytes: u32,
     /// The value that stands for it in the digest: see [`digest_word`].

@@ -192,7 +192,7 @@ impl Game {
         GameSource {
             bound: self.bound,
             end: self.length.map_or(Time::MAX, |length| start + length),
-            stage: Stage::Idle,
+            state: State::Idle,
             next: [start + phase, start],
             tickers: [updates, commands],
             written: [0; 2],
@@ -222,7 +222,7 @@ pub(crate) struct GameSource {
     bound: Duration,
     /// From when on nothing is sent.
     end: Time,
-    stage: Stage,
+    state: State,
     /// The instant of the next packet.
     next: [Time; 2],
     tickers: [Ticker; 2],
@@ -238,7 +238,7 @@ pub(crate) struct GameSource {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Stage {
+enum State {
     Idle,
     Open,
     Closing,
@@ -252,31 +252,31 @@ impl Source for GameSource {
         if self.poll_timeout().is_none_or(|at| at > now) {
             return None;
         }
-        match self.stage {
-            Stage::Idle => {
-                self.stage = Stage::Open;
+        match self.state {
+            State::Idle => {
+                self.state = State::Open;
                 Some(Act::on_first(End::User, Action::Open))
             }
-            Stage::Open if self.next[0].min(self.next[1]) >= self.end => {
-                self.stage = Stage::Closing;
+            State::Open if self.next[0].min(self.next[1]) >= self.end => {
+                self.state = State::Closing;
                 Some(Act::on_first(End::User, Action::Close))
             }
-            Stage::Open => Some(self.tick()),
-            Stage::Closing => {
-                self.stage = Stage::Closed;
+            State::Open => Some(self.tick()),
+            State::Closing => {
+                self.state = State::Closed;
                 Some(Act::on_first(End::Server, Action::Close))
             }
-            Stage::Closed => None,
+            State::Closed => None,
         }
     }
 
     fn poll_timeout(&self) -> Option<Time> {
-        match self.stage {
+        match self.state {
             // The player opens with a command.
-            Stage::Idle => Some(self.next[1]),
-            Stage::Open => Some(self.next[0].min(self.next[1]).min(self.end)),
-            Stage::Closing => Some(self.end),
-            Stage::Closed => None,
+            State::Idle => Some(self.next[1]),
+            State::Open => Some(self.next[0].min(self.next[1]).min(self.end)),
+            State::Closing => Some(self.end),
+            State::Closed => None,
         }
     }
 
@@ -302,7 +302,7 @@ impl Source for GameSource {
     }
 
     fn experience(&self, _now: Time, lost: [u64; 2]) -> Experience {
-        let game = (self.stage != Stage::Idle)
+        let game = (self.state != State::Idle)
             .then(|| report::report(self.written, &self.heard, lost, self.responses.clone()));
         Experience { game, ..Experience::default() }
     }

@@ -140,7 +140,7 @@ impl Live {
             config: self.clone(),
             start,
             frames,
-            stage: Stage::Idle,
+            state: State::Idle,
             frame: 0,
             packets: VecDeque::new(),
         }
@@ -153,7 +153,7 @@ pub(crate) struct LiveSource {
     start: Time,
     /// Of the whole stream.
     frames: u64,
-    stage: Stage,
+    state: State,
     /// The next frame to be handed over.
     frame: u64,
     /// Payloads of the chunk that are still to be written, and when.
@@ -162,7 +162,7 @@ pub(crate) struct LiveSource {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Stage {
+enum State {
     Idle,
     Open,
     Closed,
@@ -175,23 +175,23 @@ impl Source for LiveSource {
         if !due {
             return None;
         }
-        let action = match self.stage {
-            Stage::Idle => {
-                self.stage = Stage::Open;
+        let action = match self.state {
+            State::Idle => {
+                self.state = State::Open;
                 Action::Open
             }
-            Stage::Open if self.packets.is_empty() && self.frame >= self.frames => {
-                self.stage = Stage::Closed;
+            State::Open if self.packets.is_empty() && self.frame >= self.frames => {
+                self.state = State::Closed;
                 Action::Close
             }
-            Stage::Open => {
+            State::Open => {
                 if self.packets.is_empty() {
                     self.hand_over(now);
                 }
                 let (_, payload) = self.packets.pop_front().expect("a chunk has packets");
                 Action::Write(payload)
             }
-            Stage::Closed => return None,
+            State::Closed => return None,
         };
         Some(Act::on_first(End::Server, action))
     }
@@ -211,7 +211,7 @@ impl Source for LiveSource {
     }
 
     fn experience(&self, now: Time, _lost: [u64; 2]) -> Experience {
-        let live = (self.stage != Stage::Idle)
+        let live = (self.state != State::Idle)
             .then(|| report::report(self.config.frame_time(), self.start, self.receiver.log(now)));
         Experience { live, ..Experience::default() }
     }
@@ -226,14 +226,14 @@ impl Source for LiveSource {
 impl LiveSource {
     /// When the server acts next.
     fn next_action(&self) -> Option<Time> {
-        match self.stage {
-            Stage::Idle => Some(self.start),
-            Stage::Open => match self.packets.front() {
+        match self.state {
+            State::Idle => Some(self.start),
+            State::Open => match self.packets.front() {
                 Some(&(at, _)) => Some(at),
                 None if self.frame >= self.frames => Some(self.captured(self.frames - 1)),
                 None => Some(self.captured(self.chunk_end() - 1)),
             },
-            Stage::Closed => None,
+            State::Closed => None,
         }
     }
 

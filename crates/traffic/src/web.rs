@@ -139,7 +139,7 @@ impl Web {
             embedded: streams("traffic.embedded"),
             parsing: streams("traffic.parsing"),
             reading: streams("traffic.reading"),
-            stage: Stage::Closed,
+            state: State::Closed,
             wake: Some(Time::ZERO + self.start + offset),
             connections: (0..self.connections).map(|_| Connection::default()).collect(),
             acts: VecDeque::new(),
@@ -156,7 +156,7 @@ impl Web {
 
 /// The state of the page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Stage {
+enum State {
     /// Before the first page.
     Closed,
     /// The user reads the page; the next click follows.
@@ -179,7 +179,7 @@ pub(crate) struct WebSource {
     embedded: Box<dyn Rng + Send>,
     parsing: Box<dyn Rng + Send>,
     reading: Box<dyn Rng + Send>,
-    stage: Stage,
+    state: State,
     /// The instant of the next click or request.
     wake: Option<Time>,
     connections: Vec<Connection>,
@@ -270,19 +270,19 @@ impl Source for WebSource {
 
 impl WebSource {
     fn handle_wake(&mut self, now: Time) {
-        match self.stage {
-            Stage::Closed | Stage::Reading => {
-                self.stage = Stage::Main;
+        match self.state {
+            State::Closed | State::Reading => {
+                self.state = State::Main;
                 self.clicked = now;
                 self.times.clicks += 1;
                 let object = self.config.main.draw(&mut *self.main);
                 self.send_request(now, 0, object);
             }
-            Stage::Parsing => {
-                self.stage = Stage::Embedded;
+            State::Parsing => {
+                self.state = State::Embedded;
                 self.request_objects(now);
             }
-            Stage::Main | Stage::Embedded | Stage::Done => unreachable!("only the network wakes who waits"),
+            State::Main | State::Embedded | State::Done => unreachable!("only the network wakes who waits"),
         }
     }
 
@@ -324,10 +324,10 @@ impl WebSource {
 
     /// All requested objects have arrived at the user.
     fn handle_complete(&mut self, now: Time) {
-        if self.stage == Stage::Main {
+        if self.state == State::Main {
             self.left = self.config.objects.entry().draw(&mut *self.count);
             if self.left > 0 {
-                self.stage = Stage::Parsing;
+                self.state = State::Parsing;
                 let parsing = exponential(&mut *self.parsing, self.config.parsing.as_secs_f64());
                 self.wake = Some(now + Duration::from_secs_f64(parsing));
                 return;
@@ -377,10 +377,10 @@ impl WebSource {
     fn finish_page(&mut self, now: Time) {
         self.times.load_times.push(now.since(self.clicked));
         if self.config.pages.is_some_and(|pages| self.times.load_times.len() as u64 >= u64::from(pages)) {
-            self.stage = Stage::Done;
+            self.state = State::Done;
             self.close(now);
         } else {
-            self.stage = Stage::Reading;
+            self.state = State::Reading;
             let reading = exponential(&mut *self.reading, self.config.reading.as_secs_f64());
             self.wake = Some(now + Duration::from_secs_f64(reading));
         }

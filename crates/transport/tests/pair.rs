@@ -282,13 +282,13 @@ fn check_counters<F: FnMut(&Sent) -> Fate>(pair: &Pair<F>, bytes: u64) {
     let is_syn = |s: &&Sent| s.transmit.segment.flags.has(Flags::SYN);
     let again = sent().filter(|s| !is_syn(s) && s.transmit.sent_before > 0);
     assert_eq!(counters.retransmitted_segments, again.count() as u64);
-    // each copy is numbered, and the first copies are the stream in order
-    let mut copies = BTreeMap::new();
+    // each transmission is numbered, and the first ones are the byte stream in order
+    let mut transmissions = BTreeMap::new();
     let mut next = 1;
     for s in pair.data() {
-        let copy = copies.entry(s.transmit.segment.seq).or_insert(0);
-        assert_eq!(s.transmit.sent_before, *copy);
-        *copy += 1;
+        let sent_before = transmissions.entry(s.transmit.segment.seq).or_insert(0);
+        assert_eq!(s.transmit.sent_before, *sent_before);
+        *sent_before += 1;
         if s.transmit.sent_before == 0 {
             assert_eq!(s.transmit.segment.seq, next);
             next += payload(s);

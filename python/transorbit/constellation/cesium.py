@@ -47,11 +47,11 @@ def czml(
     links: bool = True,
     base_dir: str | PathLike[str] = ".",
 ) -> list[dict[str, Any]]:
-    """A scene for Cesium: satellites on their orbits, their links, ground stations.
+    """A scene for Cesium: satellites on their orbits, their links, stations.
 
     Args:
         constellation: as for `positions`.
-        stations: ground stations to be shown: as for `stations`.
+        stations: stations to be shown: as for `stations`.
         start_s: the first instant, in seconds after the reference instant (see `epoch`).
         duration_s: the length of time.
         step_s: time between samples, between which Cesium interpolates (Lagrange, degree 7); links go on and off at

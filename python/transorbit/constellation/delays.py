@@ -50,7 +50,7 @@ def delay(
 
     Returns:
         Columns `time_s`, `one_way_delay_s` (null where there is no route), `hops` (links between satellites),
-        `gateway` (its number among the source's), `source_satellite`, `user_satellite` (whole numbers, null where
+        `gateway` (its number among the gateways), `source_satellite`, `user_satellite` (whole numbers, null where
         there is none); its look from the user: `elevation_deg`, `range_m`, `range_rate_mps`, to seven digits;
         with a carrier `doppler_hz` and `doppler_rate_hz_per_s`; and `event`: what changed since the row before (see
         `changes`), with a `+` between several.

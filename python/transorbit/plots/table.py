@@ -39,8 +39,8 @@ def of_table(
 ) -> Figure:
     """Draw a column of a table over others.
 
-    Rows with the same `x`, `by` and `panels` are repetitions: what is drawn is their mean, with Student's interval if
-    there are two or more. Rows without a value in `y` are left out; of a point one of whose values is no number (0 / 0)
+    What is drawn is the mean of the rows with the same `x`, `by` and `panels`, with Student's interval if there are two
+    or more. Rows without a value in `y` are left out; of a point one of whose values is no number (0 / 0)
     the mean is not known, and it is not drawn. A distribution is that of the numbers. A line below the panels says what
     bars, points and intervals are, unless the title is "": then it is for the caption to say.
 

@@ -85,7 +85,7 @@ def keys(plot: Mapping[str, Any]) -> list[str]:
 
 
 def left_over(frame: pl.DataFrame, keys: Sequence[str], axes: Sequence[str]) -> list[str]:
-    """The axes with several values where the keys are the same: different conditions, not repetitions of one.
+    """The axes with several values where the keys are the same: different conditions.
 
     Rows of several points with none of the axes in the table are told as "point".
     """

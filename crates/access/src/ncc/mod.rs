@@ -311,12 +311,12 @@ impl Ncc {
             Base::Share => self.divide_equally(RATES, left),
         };
         if let Some(demand) = &mut self.demand {
-            let claims = self.connected.iter().map(|&number| {
+            let candidates = self.connected.iter().map(|&number| {
                 let terminal = &self.terminals[number as usize];
                 let room = max_slots - terminal.granted;
                 (number, demand.wanted(number as usize).min(u64::from(room)) as u32, terminal.weight)
             });
-            for &(number, granted) in self.shares[REQUESTS].divide(left, claims) {
+            for &(number, granted) in self.shares[REQUESTS].divide(left, candidates) {
                 self.terminals[number as usize].granted += granted;
                 demand.on_granted(number as usize, granted);
                 left -= granted;
@@ -336,13 +336,13 @@ impl Ncc {
     fn divide_rates(&mut self, billionths: u64, available: u32) -> u32 {
         let slot = u64::from(self.frame.slot_bits) * BILLION;
         let (terminals, max_slots) = (&mut self.terminals, u64::from(self.frame.max_slots));
-        let claims = self.connected.iter().map(|&number| {
+        let candidates = self.connected.iter().map(|&number| {
             let terminal = &mut terminals[number as usize];
             terminal.credit += billionths;
             (number, (terminal.credit / slot).min(max_slots) as u32, terminal.weight)
         });
         let mut sum = 0;
-        for &(number, granted) in self.shares[RATES].divide(available, claims) {
+        for &(number, granted) in self.shares[RATES].divide(available, candidates) {
             let terminal = &mut self.terminals[number as usize];
             terminal.granted += granted;
             terminal.credit = (terminal.credit - u64::from(granted) * slot).min(slot - 1);
@@ -355,12 +355,12 @@ impl Ncc {
     /// granted slots.
     fn divide_equally(&mut self, share: usize, available: u32) -> u32 {
         let (terminals, max_slots) = (&self.terminals, self.frame.max_slots);
-        let claims = self.connected.iter().map(|&number| {
+        let candidates = self.connected.iter().map(|&number| {
             let terminal = &terminals[number as usize];
             (number, max_slots - terminal.granted, terminal.weight)
         });
         let mut sum = 0;
-        for &(number, granted) in self.shares[share].divide(available, claims) {
+        for &(number, granted) in self.shares[share].divide(available, candidates) {
             self.terminals[number as usize].granted += granted;
             sum += granted;
         }

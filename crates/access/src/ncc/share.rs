@@ -11,13 +11,14 @@
 pub(super) struct Share {
     /// The slots by which each terminal is behind its share.
     behind: Vec<f64>,
-    claims: Vec<Claim>,
+    candidates: Vec<Candidate>,
     granted: Vec<(u32, u32)>,
 }
 
+/// A terminal that wants slots.
 #[derive(Clone, Copy, Debug)]
-struct Claim {
-    /// Its index among the claims.
+struct Candidate {
+    /// Its index among the candidates.
     index: u32,
     terminal: u32,
     wanted: u32,
@@ -30,7 +31,7 @@ struct Claim {
 impl Share {
     /// For so many terminals.
     pub(super) fn new(terminals: usize) -> Share {
-        Share { behind: vec![0.0; terminals], claims: Vec::new(), granted: Vec::new() }
+        Share { behind: vec![0.0; terminals], candidates: Vec::new(), granted: Vec::new() }
     }
 
     /// Resets a terminal.
@@ -38,78 +39,82 @@ impl Share {
         self.behind[terminal] = 0.0;
     }
 
-    /// Divides `available` slots among `claims` of (terminal, wanted, weight); returns the slots of each terminal, in
-    /// the order of the claims.
-    pub(super) fn divide(&mut self, available: u32, claims: impl Iterator<Item = (u32, u32, f64)>) -> &[(u32, u32)] {
-        self.claims.clear();
+    /// Divides `available` slots among `candidates` of (terminal, wanted, weight); returns the slots of each terminal,
+    /// in the order of the candidates.
+    pub(super) fn divide(
+        &mut self,
+        available: u32,
+        candidates: impl Iterator<Item = (u32, u32, f64)>,
+    ) -> &[(u32, u32)] {
+        self.candidates.clear();
         self.granted.clear();
-        for (index, (terminal, wanted, weight)) in claims.enumerate() {
+        for (index, (terminal, wanted, weight)) in candidates.enumerate() {
             self.granted.push((terminal, wanted));
-            self.claims.push(Claim { index: index as u32, terminal, wanted, weight, share: 0.0, whole: 0 });
+            self.candidates.push(Candidate { index: index as u32, terminal, wanted, weight, share: 0.0, whole: 0 });
         }
-        let wanted: u64 = self.claims.iter().map(|claim| u64::from(claim.wanted)).sum();
+        let wanted: u64 = self.candidates.iter().map(|candidate| u64::from(candidate.wanted)).sum();
         if wanted > u64::from(available) {
-            let (content, left) = fill(&mut self.claims, available);
+            let (content, left) = fill(&mut self.candidates, available);
             self.round(content, left);
         }
         &self.granted
     }
 
-    /// Rounds the shares of the claims from `content` on, which have `left` slots together.
+    /// Rounds the shares of the candidates from `content` on, which have `left` slots together.
     fn round(&mut self, content: usize, left: u32) {
-        let claims = &mut self.claims[content..];
+        let candidates = &mut self.candidates[content..];
         let mut spare = i64::from(left);
-        for claim in claims.iter_mut() {
-            claim.share = claim.share.min(f64::from(claim.wanted));
-            claim.whole = claim.share as u32;
-            spare -= i64::from(claim.whole);
+        for candidate in candidates.iter_mut() {
+            candidate.share = candidate.share.min(f64::from(candidate.wanted));
+            candidate.whole = candidate.share as u32;
+            spare -= i64::from(candidate.whole);
         }
-        // Claims with a fraction come first; among these, those most behind, the fraction included; then those of lower
-        // index.
+        // Candidates with a fraction come first; among these, those most behind, the fraction included; then those of
+        // lower index.
         let behind = &self.behind;
-        let rank = |claim: &Claim| {
-            let part = claim.share - f64::from(claim.whole);
-            (part <= 1e-9, -(behind[claim.terminal as usize] + part), claim.index)
+        let rank = |candidate: &Candidate| {
+            let part = candidate.share - f64::from(candidate.whole);
+            (part <= 1e-9, -(behind[candidate.terminal as usize] + part), candidate.index)
         };
-        let chosen = usize::try_from(spare).unwrap_or(0).min(claims.len());
-        if (1..claims.len()).contains(&chosen) {
-            claims.select_nth_unstable_by(chosen, |a, b| {
+        let chosen = usize::try_from(spare).unwrap_or(0).min(candidates.len());
+        if (1..candidates.len()).contains(&chosen) {
+            candidates.select_nth_unstable_by(chosen, |a, b| {
                 let (a, b) = (rank(a), rank(b));
                 a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)).then(a.2.cmp(&b.2))
             });
         }
-        for claim in &mut claims[..chosen] {
-            claim.whole += 1;
+        for candidate in &mut candidates[..chosen] {
+            candidate.whole += 1;
         }
         // A rounding error of the shares could make the sum of whole parts one too large.
         while spare < 0 {
-            let Some(claim) = claims.iter_mut().rev().find(|claim| claim.whole > 0) else { break };
-            claim.whole -= 1;
+            let Some(candidate) = candidates.iter_mut().rev().find(|candidate| candidate.whole > 0) else { break };
+            candidate.whole -= 1;
             spare += 1;
         }
-        for claim in claims {
-            let behind = &mut self.behind[claim.terminal as usize];
-            *behind = (*behind + claim.share - f64::from(claim.whole)).clamp(-1.0, 1.0);
-            self.granted[claim.index as usize].1 = claim.whole;
+        for candidate in candidates {
+            let behind = &mut self.behind[candidate.terminal as usize];
+            *behind = (*behind + candidate.share - f64::from(candidate.whole)).clamp(-1.0, 1.0);
+            self.granted[candidate.index as usize].1 = candidate.whole;
         }
     }
 }
 
-/// Water filling: moves the claims that want no more than the level times their weight to the front, and computes the
-/// shares of the others. Returns the number of the former, and the slots of the others together; there is at least one
-/// other.
-fn fill(claims: &mut [Claim], available: u32) -> (usize, u32) {
+/// Water filling: moves the candidates that want no more than the level times their weight to the front, and computes
+/// the shares of the others. Returns the number of the former, and the slots of the others together; there is at least
+/// one other.
+fn fill(candidates: &mut [Candidate], available: u32) -> (usize, u32) {
     let (mut content, mut left) = (0, available);
     loop {
-        let weights: f64 = claims[content..].iter().map(|claim| claim.weight).sum();
+        let weights: f64 = candidates[content..].iter().map(|candidate| candidate.weight).sum();
         let level = f64::from(left) / weights;
         let before = content;
-        for index in before..claims.len() {
-            let claim = &mut claims[index];
-            claim.share = level * claim.weight;
-            if f64::from(claim.wanted) <= claim.share && claim.wanted <= left {
-                left -= claim.wanted;
-                claims.swap(content, index);
+        for index in before..candidates.len() {
+            let candidate = &mut candidates[index];
+            candidate.share = level * candidate.weight;
+            if f64::from(candidate.wanted) <= candidate.share && candidate.wanted <= left {
+                left -= candidate.wanted;
+                candidates.swap(content, index);
                 content += 1;
             }
         }

@@ -290,7 +290,7 @@ impl Events {
         self.until = self.end.min(self.course.end(self.leg));
     }
 
-    fn at_place(&self, metres: f64) -> Loo {
+    fn at_position(&self, metres: f64) -> Loo {
         let along = metres - self.ramp_start;
         if along >= self.ramp {
             return self.loo;
@@ -302,7 +302,7 @@ impl Events {
     /// Goes past the end of the event or of the leg.
     fn pass(&mut self) {
         if self.course.end(self.leg) <= self.until {
-            self.before = self.at_place(self.until);
+            self.before = self.at_position(self.until);
             self.leg += 1;
             // The regressions of some rows have no ramp between means far apart; an elevation changes slowly, so there
             // is one here.
@@ -322,7 +322,7 @@ impl Track for Events {
         while metres >= self.until {
             self.pass();
         }
-        (self.at_place(metres), self.state)
+        (self.at_position(metres), self.state)
     }
 
     /// At a random position of the course, long events are met in proportion to their length: if the logarithm of the

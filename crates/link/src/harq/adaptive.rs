@@ -24,7 +24,7 @@ use units::{Bytes, Db, FieldError, Probability, Time};
 use super::codeword::{check_codeword_bits, check_processes, check_threshold, check_transmissions, data_bits, scaled};
 use super::feedback::{AnswerPath, FeedbackConfig};
 use super::sizes::{Block, Threshold, transmission_sizes};
-use super::{Answer, Burst, Coded, Feedback, Harq, HarqCounters, Kind, Reception, Verdict};
+use super::{Answer, Burst, Coded, Decoding, Feedback, Harq, HarqCounters, Kind, Reception};
 use crate::packet::PacketRef;
 
 /// Incremental redundancy with sizes planned from the channel's law; decodes by accumulated mutual information.
@@ -359,25 +359,25 @@ impl Harq for Adaptive {
         if process.closed {
             // Only a decoded packet is repeated further, because its acknowledgment was lost.
             self.counters.on_discarded(u64::from(burst.coded.bits));
-            return Reception { verdict: Verdict::Undecided, answer: Some(self.answers.carry(Answer::Ack)) };
+            return Reception { decoding: Decoding::Undecided, answer: Some(self.answers.carry(Answer::Ack)) };
         }
         process.information += f64::from(burst.coded.bits) * qpsk::mutual_information(snr);
         let block = Block { data_bits: process.data_bits, ..self.block };
         let decoded = snr >= DECIDED || block.decodes(f64::from(process.received_bits), process.information);
-        let verdict = match (decoded, process.received_bits == process.coded_bits) {
-            (true, _) => Verdict::Decoded,
-            (false, true) => Verdict::Failed,
-            (false, false) => Verdict::Undecided,
+        let decoding = match (decoded, process.received_bits == process.coded_bits) {
+            (true, _) => Decoding::Decoded,
+            (false, true) => Decoding::Failed,
+            (false, false) => Decoding::Undecided,
         };
         let bits = u64::from(process.received_bits);
-        match verdict {
-            Verdict::Decoded => self.counters.on_decoded(usize::from(process.received), &process.packet, bits),
-            Verdict::Failed => self.counters.on_failed(bits),
-            Verdict::Undecided => {}
+        match decoding {
+            Decoding::Decoded => self.counters.on_decoded(usize::from(process.received), &process.packet, bits),
+            Decoding::Failed => self.counters.on_failed(bits),
+            Decoding::Undecided => {}
         }
-        process.closed = verdict != Verdict::Undecided;
+        process.closed = decoding != Decoding::Undecided;
         let says = if decoded { Answer::Ack } else { Answer::Nack };
-        Reception { verdict, answer: Some(self.answers.carry(says)) }
+        Reception { decoding, answer: Some(self.answers.carry(says)) }
     }
 
     fn answers(&self) -> bool {

@@ -22,7 +22,7 @@ use units::{Db, FieldError, Time};
 use super::codeword::{Codeword, check_processes, check_transmissions};
 use super::feedback::{AnswerPath, FeedbackConfig};
 use super::processes::{BlockOptions, FixedSizes, Scheme, Window, scheme_config};
-use super::{Answer, Burst, Coded, Feedback, Harq, HarqCounters, Reception, Verdict};
+use super::{Answer, Burst, Coded, Decoding, Feedback, Harq, HarqCounters, Reception};
 use crate::packet::PacketRef;
 
 scheme_config! {
@@ -82,7 +82,7 @@ struct Packet {
     /// Its number among the user's packets, in the order of their first transmission.
     number: u64,
     /// Sender: the number of its transmission, from 1; bursts without feedback; whether it has left the window.
-    attempt: u8,
+    transmission: u8,
     unanswered: u32,
     over: bool,
     /// Receiver: coded bits received until the packet's fate was known, and that fate.
@@ -127,7 +127,7 @@ impl GoBackN {
         let user = &mut self.users[packet.packet.user as usize];
         user.sent += 1;
         let bits = self.codeword.bits(0, packet.data_bits);
-        let tag = u16::from_le_bytes([packet.attempt, user.round]);
+        let tag = u16::from_le_bytes([packet.transmission, user.round]);
         Burst { coded: Coded { process: index, bits, tag }, packet: packet.packet, sequence: packet.sequence }
     }
 
@@ -180,7 +180,7 @@ impl Harq for GoBackN {
             sequence,
             data_bits: self.codeword.data_bits(packet.size),
             number: user.base + user.window.len() as u64,
-            attempt: 1,
+            transmission: 1,
             unanswered: 0,
             over: false,
             received_bits: 0,
@@ -219,9 +219,9 @@ impl Harq for GoBackN {
         let packet = &mut self.packets[burst.coded.process as usize];
         let user = &mut self.users[packet.packet.user as usize];
         let bits = u64::from(burst.coded.bits);
-        let [attempt, _] = burst.coded.tag.to_le_bytes();
+        let [transmission, _] = burst.coded.tag.to_le_bytes();
         self.counters.on_burst(burst.coded.bits);
-        let mut verdict = Verdict::Undecided;
+        let mut decoding = Decoding::Undecided;
         if packet.fate.is_some() {
             self.counters.on_discarded(bits);
         } else {
@@ -231,18 +231,18 @@ impl Harq for GoBackN {
             let mut gain = [0.0];
             self.codeword.receive(&mut gain, 0, snr);
             if self.codeword.decodes(&gain, packet.data_bits) {
-                verdict = Verdict::Decoded;
+                decoding = Decoding::Decoded;
                 packet.fate = Some(true);
-                self.counters.on_decoded(usize::from(attempt), &packet.packet, packet.received_bits);
-            } else if usize::from(attempt) == self.codeword.transmissions() {
-                verdict = Verdict::Failed;
+                self.counters.on_decoded(usize::from(transmission), &packet.packet, packet.received_bits);
+            } else if usize::from(transmission) == self.codeword.transmissions() {
+                decoding = Decoding::Failed;
                 packet.fate = Some(false);
                 self.counters.on_failed(packet.received_bits);
             }
             user.expected += u64::from(packet.fate.is_some());
         }
         let says = if packet.fate == Some(true) { Answer::Ack } else { Answer::Nack };
-        Reception { verdict, answer: Some(self.answers.carry(says)) }
+        Reception { decoding, answer: Some(self.answers.carry(says)) }
     }
 
     fn answers(&self) -> bool {
@@ -267,11 +267,11 @@ impl Harq for GoBackN {
         } else if round == user.round {
             // It is the oldest packet, or feedback came out of order; in that case the receiver may not have been ready
             // for a transmission, which is then repeated.
-            let last = usize::from(packet.attempt) == self.codeword.transmissions();
+            let last = usize::from(packet.transmission) == self.codeword.transmissions();
             if number == user.base && last && fate.is_some() {
                 self.advance(owner);
             } else {
-                packet.attempt += u8::from(number == user.base && !last);
+                packet.transmission += u8::from(number == user.base && !last);
                 self.go_back(owner);
             }
         }

@@ -186,15 +186,15 @@ pub struct Burst {
 /// The receiver's result of a burst.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reception {
-    /// The fate of the packet.
-    pub verdict: Verdict,
+    /// Whether the burst decodes the packet.
+    pub decoding: Decoding,
     /// The receiver's answer, if it sends one: [`Answer::Lost`] if the feedback is lost.
     pub answer: Option<Answer>,
 }
 
-/// The fate of a packet.
+/// How far the decoding of a packet is after a burst.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub enum Decoding {
     /// It is decoded now.
     Decoded,
     /// It needs more bits, or its fate was known before and the burst is redundant.

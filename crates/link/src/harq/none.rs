@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use units::chance::unit_interval;
 use units::{Db, FieldError, Time};
 
-use super::{Burst, Coded, Feedback, Harq, HarqCounters, Kind, Reception, Verdict};
+use super::{Burst, Coded, Decoding, Feedback, Harq, HarqCounters, Kind, Reception};
 use crate::buffer::Backlog;
 use crate::packet::PacketRef;
 
@@ -70,14 +70,14 @@ impl Harq for Uncoded {
     fn receive(&mut self, _now: Time, burst: &Burst, snr: Db) -> Reception {
         let draw = unit_interval(self.rng.next_u64());
         self.counters.on_burst(burst.coded.bits);
-        let verdict = if draw < loss_probability(snr, burst.coded.bits) {
+        let decoding = if draw < loss_probability(snr, burst.coded.bits) {
             self.counters.on_failed(u64::from(burst.coded.bits));
-            Verdict::Failed
+            Decoding::Failed
         } else {
             self.counters.on_decoded(1, &burst.packet, u64::from(burst.coded.bits));
-            Verdict::Decoded
+            Decoding::Decoded
         };
-        Reception { verdict, answer: None }
+        Reception { decoding, answer: None }
     }
 
     fn count_clear(&mut self, started: u64, arrived: Backlog) {

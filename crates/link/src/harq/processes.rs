@@ -13,7 +13,7 @@ use units::{Bytes, Db, FieldError, Time};
 
 use super::codeword::{Codeword, FixedRate};
 use super::feedback::{AnswerPath, FeedbackConfig};
-use super::{Answer, Burst, Coded, Feedback, Harq, HarqCounters, Kind, Reception, Verdict};
+use super::{Answer, Burst, Coded, Decoding, Feedback, Harq, HarqCounters, Kind, Reception};
 use crate::packet::PacketRef;
 
 /// A scheme of fixed sizes, resolved.
@@ -304,34 +304,34 @@ impl Harq for Processes {
         self.counters.on_burst(burst.coded.bits);
         process.received += 1;
         let received = usize::from(process.received);
-        let verdict = if process.fate.is_some() {
+        let decoding = if process.fate.is_some() {
             self.counters.on_discarded(bits);
-            Verdict::Undecided
+            Decoding::Undecided
         } else {
             process.received_bits += bits;
             self.codeword.receive(gains, usize::from(burst.coded.tag), snr);
             let last = received == self.codeword.transmissions();
             match (snr >= DECIDED || self.codeword.decodes(gains, process.data_bits), last) {
-                (true, _) => Verdict::Decoded,
-                (false, true) => Verdict::Failed,
-                (false, false) => Verdict::Undecided,
+                (true, _) => Decoding::Decoded,
+                (false, true) => Decoding::Failed,
+                (false, false) => Decoding::Undecided,
             }
         };
-        match verdict {
-            Verdict::Decoded => {
+        match decoding {
+            Decoding::Decoded => {
                 process.fate = Some(true);
                 self.counters.on_decoded(received, &process.packet, process.received_bits);
             }
-            Verdict::Failed => {
+            Decoding::Failed => {
                 process.fate = Some(false);
                 self.counters.on_failed(process.received_bits);
             }
-            Verdict::Undecided => {}
+            Decoding::Undecided => {}
         }
         let decoded = process.fate == Some(true);
         self.free_if_done(index);
         let says = if decoded { Answer::Ack } else { Answer::Nack };
-        Reception { verdict, answer: self.feedback.then(|| self.answers.carry(says)) }
+        Reception { decoding, answer: self.feedback.then(|| self.answers.carry(says)) }
     }
 
     fn answers(&self) -> bool {

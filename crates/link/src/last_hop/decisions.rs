@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use channel::{Channel, DECIDED, ERASED};
 use units::{Db, Time};
 
-use crate::harq::Verdict;
+use crate::harq::Decoding;
 use crate::packet::PacketRef;
 
 /// What the channels have decided of the packets in flight, by flow and number; `None` where the decoder decides.
@@ -46,9 +46,9 @@ impl Decisions {
 
     /// The receiver's result of a burst: once the fate of a packet is known, what is sent of it decides nothing.
     #[inline]
-    pub(super) fn follow(&mut self, packet: &PacketRef, sequence: u64, verdict: Verdict) {
+    pub(super) fn follow(&mut self, packet: &PacketRef, sequence: u64, decoding: Decoding) {
         if let Some(open) = &mut self.0
-            && verdict != Verdict::Undecided
+            && decoding != Decoding::Undecided
         {
             open.remove(&(packet.flow, sequence));
         }

@@ -105,13 +105,13 @@ impl LastHop {
         self.feedback.take().for_each(drop);
         let mut undecided = Vec::new();
         self.harq.reset(&in_flight, &mut undecided);
-        debug_assert_eq!(self.harq.undecided(), 0, "what was begun and not decoded was given up");
+        debug_assert_eq!(self.harq.undecided(), 0, "what was started and not decoded was given up");
         self.repeats = false;
         self.decisions.clear();
         undecided.sort_unstable_by_key(|&(packet, sequence)| (packet.flow, sequence));
-        let begun = undecided.into_iter().map(|(packet, _)| packet);
+        let started = undecided.into_iter().map(|(packet, _)| packet);
         let dropped = |packet: PacketRef| Output::Dropped(packet, DropReason::Handover);
-        self.outputs.extend(begun.chain(waiting).map(dropped));
+        self.outputs.extend(started.chain(waiting).map(dropped));
         if let Some(segmentation) = &mut self.segmentation {
             segmentation.give_up(DropReason::Handover, &mut self.outputs);
         }

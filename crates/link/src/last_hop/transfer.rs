@@ -14,6 +14,7 @@ pub enum Transfer {
         /// The delay from the old satellite to the new one.
         delay: Duration,
     },
-    /// All is lost: waiting packets, bursts and feedback in flight, and every packet that was begun and is not decoded.
+    /// All is lost: waiting packets, bursts and feedback in flight, and every packet that was started and is not
+    /// decoded.
     Lose,
 }

@@ -11,7 +11,7 @@
 //! * After a flush a connection expects the number after the highest forwarded.
 //! * A packet is late if its numbers begin below the expected one, and is forwarded at once; so is a copy of a packet
 //!   that is stored, and a packet without numbers (a bare acknowledgment of TCP).
-//! * A handover that loses what was begun empties the buffer, and the lost numbers are still waited for.
+//! * A handover that loses what was started empties the buffer, and the lost numbers are still waited for.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;

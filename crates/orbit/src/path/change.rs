@@ -57,7 +57,7 @@ pub(crate) struct History {
 
 impl History {
     /// The changes of an interval whose route begins at `gateway` (`None` without a route), with these satellites
-    /// serving source and user.
+    /// serving gateway and user.
     pub fn next(&mut self, gateway: Option<u32>, [source, user]: [Option<u32>; 2]) -> Change {
         // A single gateway has a serving satellite also where no route leads on from it.
         let source = source.map(|satellite| (gateway.or(self.source.map(|known| known.0)).unwrap_or(0), satellite));

@@ -22,7 +22,7 @@ use self::trace::DelayTrace;
 use self::transit::{AtHandover, HopConfig, NoRoute, UPLINK_BUFFER};
 
 units::registry! {
-    /// The path between the source and the last hop: its one-way delay over time.
+    /// The path between the gateway and the last hop: its one-way delay over time.
     pub enum PathConfig: dyn Kind {
         "fixed" => Fixed(FixedPath) in fixed,
         "constellation" => Constellation(ConstellationPath) in constellation,

@@ -24,9 +24,9 @@ pub struct DelayRow {
     pub one_way_delay_s: Option<f64>,
     /// Number of inter-satellite links; nothing without a route.
     pub hops: Option<u32>,
-    /// The gateway where the route begins, by its number among the source's; nothing without a route.
+    /// The gateway where the route begins, by its number among the gateways; nothing without a route.
     pub gateway: Option<u32>,
-    /// The source's serving satellite.
+    /// The gateway's serving satellite.
     pub source_satellite: Option<u32>,
     /// The user's serving satellite.
     pub user_satellite: Option<u32>,

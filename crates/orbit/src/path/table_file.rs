@@ -24,8 +24,8 @@ struct Table {
     width: usize,
 }
 
-/// The rows of one quantity and direction: line, instant and value; nothing for an empty cell.
-type Series = Vec<(Time, Option<f64>)>;
+/// The rows of one quantity and direction: instant and value; nothing for an empty cell.
+type Rows = Vec<(Time, Option<f64>)>;
 
 /// Reads a table: its header, or the names in `columns` (by what they mean), tell what is what. `delay` is the one-way
 /// delay where the file has none. Without a header a row is time and one-way delay in seconds.
@@ -45,7 +45,7 @@ pub(crate) fn read(
         }
         _ => Table::in_order(),
     };
-    let mut series: Vec<Series> = vec![Vec::new(); table.others.len()];
+    let mut all: Vec<Rows> = vec![Vec::new(); table.others.len()];
     let (mut first, mut before): (Option<f64>, Option<Time>) = (None, None);
     for line in lines {
         let cells = line.cells()?;
@@ -65,14 +65,14 @@ pub(crate) fn read(
             return Err(wrong(&line, &table.time, message));
         }
         before = Some(at);
-        for (column, series) in table.others.iter().zip(&mut series) {
-            series.push((at, value(column)?));
+        for (column, rows) in table.others.iter().zip(&mut all) {
+            rows.push((at, value(column)?));
         }
     }
     if before.is_none() {
         return Err(FieldError::new("", "the trace is empty: it needs at least one row of time and delay"));
     }
-    table.path(&series, delay)
+    table.path(&all, delay)
 }
 
 fn wrong(line: &Line<'_>, column: &Column, message: String) -> FieldError {
@@ -137,26 +137,26 @@ impl Table {
         columns.iter().map(read).collect()
     }
 
-    /// The series of a quantity in a direction: its own, or that of both.
-    fn series<'a>(
+    /// The rows of a quantity in a direction: its own, or that of both.
+    fn rows<'a>(
         &self,
-        series: &'a [Series],
+        all: &'a [Rows],
         quantities: &[Quantity],
         directions: Directions,
-    ) -> Option<(&Column, &'a Series)> {
+    ) -> Option<(&Column, &'a Rows)> {
         let of = |directions| {
             let index = self
                 .others
                 .iter()
                 .position(|column| quantities.contains(&column.quantity) && column.directions == directions)?;
-            Some((&self.others[index], &series[index]))
+            Some((&self.others[index], &all[index]))
         };
         of(directions).or_else(|| of(Directions::Both))
     }
 
-    fn path(&self, series: &[Series], delay: Option<Duration>) -> Result<DelayTrace, FieldError> {
+    fn path(&self, all: &[Rows], delay: Option<Duration>) -> Result<DelayTrace, FieldError> {
         let delays = |directions| {
-            self.series(series, &[Quantity::Delay, Quantity::RoundTrip], directions).map(|(column, rows)| {
+            self.rows(all, &[Quantity::Delay, Quantity::RoundTrip], directions).map(|(column, rows)| {
                 let share = if column.quantity == Quantity::RoundTrip { 0.5 } else { 1.0 };
                 rows.iter()
                     .map(|&(at, value)| (at, value.map(|s| Duration::from_secs_f64(s * share))))
@@ -176,7 +176,7 @@ impl Table {
             }
         };
         let steps = |quantity, directions| -> Option<Vec<(Time, f64)>> {
-            let (_, rows) = self.series(series, &[quantity], directions)?;
+            let (_, rows) = self.rows(all, &[quantity], directions)?;
             Some(rows.iter().filter_map(|&(at, value)| Some((at, value?))).collect())
         };
         let rate = |directions| {
@@ -190,7 +190,7 @@ impl Table {
             rate_up: rate(Directions::Uplink),
             loss_down: loss(Directions::Downlink),
             loss_up: loss(Directions::Uplink),
-            end: series.iter().filter_map(|rows| rows.last()).map(|row| row.0).max(),
+            end: all.iter().filter_map(|rows| rows.last()).map(|row| row.0).max(),
         };
         let trace = |rows: Vec<(Time, Option<Duration>)>| {
             DelayTrace::from_rows("row", (1..).zip(rows).map(|(row, (at, delay))| Ok((row, at, delay))))

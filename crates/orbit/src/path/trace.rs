@@ -40,11 +40,11 @@ pub struct RouteInterval {
     pub from: Time,
     /// Number of inter-satellite links on the route; `None` during an outage.
     pub hops: Option<u32>,
-    /// The source's serving satellite.
+    /// The gateway's serving satellite.
     pub source_satellite: Option<u32>,
     /// The user's serving satellite.
     pub user_satellite: Option<u32>,
-    /// The gateway where the route begins, by its number among the source's; `None` during an outage.
+    /// The gateway where the route begins, by its number among the gateways; `None` during an outage.
     pub gateway: Option<u32>,
     /// At a handover of the user: the delay from the old serving satellite to the new one over the best route between
     /// them. `None` without such a route, and without a handover.

@@ -44,7 +44,7 @@ pub struct Constellation {
     /// J2).
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub j2: bool,
-    /// Elevation below which a ground station cannot use a satellite.
+    /// Elevation below which a station cannot use a satellite.
     pub minimum_elevation: Angle,
     /// How an end's satellite is chosen on paths over these satellites that do not say it; by default
     /// `keep-until-mask`. Dense presets have `shortest-path`.

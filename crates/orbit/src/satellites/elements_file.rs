@@ -19,7 +19,7 @@ pub struct ElementsFile {
     /// The reference instant, from which `start` counts; by default the latest epoch in the file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub epoch: Option<Epoch>,
-    /// Elevation below which a ground station cannot use a satellite.
+    /// Elevation below which a station cannot use a satellite.
     #[serde(default = "ten_degrees")]
     pub minimum_elevation: Angle,
     /// The pattern of the inter-satellite links: none, or the pairs of a file. Elements have no planes for a plus-grid.

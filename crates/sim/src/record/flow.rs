@@ -54,24 +54,25 @@ impl FlowRecord {
         }
     }
 
-    /// Copy number `copy` (from 1) of the segment at `sequence` is sent; `received`: whether the receiver has its data.
-    pub(crate) fn on_retransmission(&mut self, sequence: u64, copy: u32, received: bool) {
-        self.spurious.get_or_insert_default().on_retransmission(sequence, copy, received);
+    /// The segment at `sequence` is sent again: its data were sent `sent_before` times before. `received`: whether the
+    /// receiver has them.
+    pub(crate) fn on_retransmission(&mut self, sequence: u64, sent_before: u32, received: bool) {
+        self.spurious.get_or_insert_default().on_retransmission(sequence, sent_before, received);
     }
 
-    /// Copy number `copy` of the segment at `sequence` has arrived.
+    /// The segment at `sequence` has arrived, whose data were sent `sent_before` times before.
     #[inline]
-    pub(crate) fn on_segment(&mut self, sequence: u64, copy: u32) {
+    pub(crate) fn on_segment(&mut self, sequence: u64, sent_before: u32) {
         if let Some(spurious) = &mut self.spurious {
-            spurious.on_arrival(sequence, copy);
+            spurious.on_arrival(sequence, sent_before);
         }
     }
 
-    /// A packet is lost; of a segment also where its data stand and which copy it is.
+    /// A packet is lost; of a segment also where its data stand and how often they were sent before.
     pub(crate) fn on_loss(&mut self, loss: Loss, segment: Option<(u64, u32)>) {
         self.lost.get_or_insert_default().count(loss);
-        if let Some((sequence, copy)) = segment {
-            self.spurious.get_or_insert_default().on_loss(sequence, copy);
+        if let Some((sequence, sent_before)) = segment {
+            self.spurious.get_or_insert_default().on_loss(sequence, sent_before);
         }
     }
 

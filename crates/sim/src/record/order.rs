@@ -24,10 +24,10 @@ impl OrderCounter {
     /// A segment with data arrives at the receiver. A first transmission is reordered if one that was sent later has
     /// arrived before it (RFC 4737 section 3.3).
     #[inline]
-    pub(crate) fn on_arrival(&mut self, segment: &Segment, copy: u32) {
+    pub(crate) fn on_arrival(&mut self, segment: &Segment, sent_before: u32) {
         if segment.end() > self.arrived_end {
             self.arrived_end = segment.end();
-        } else if copy == 0 {
+        } else if sent_before == 0 {
             self.reordered += 1;
         }
     }
@@ -97,8 +97,8 @@ mod tests {
     #[test]
     fn a_first_transmission_behind_later_ones_is_reordered_and_a_retransmission_is_not() {
         let mut counter = OrderCounter::default();
-        for (seq, copy) in [(1, 0), (201, 0), (301, 0), (101, 1), (101, 0), (401, 0)] {
-            counter.on_arrival(&data(seq), copy);
+        for (seq, sent_before) in [(1, 0), (201, 0), (301, 0), (101, 1), (101, 0), (401, 0)] {
+            counter.on_arrival(&data(seq), sent_before);
         }
         assert_eq!(counter.reordered(), 1);
     }

@@ -100,8 +100,8 @@ impl Recorder {
             if let Payload::Tcp(segment) = &*packet.payload {
                 record.order.on_sent(segment);
             }
-            if packet.copy > 0 {
-                record.on_retransmission(packet.payload.sequence(), packet.copy, received(&packet.payload));
+            if packet.sent_before > 0 {
+                record.on_retransmission(packet.payload.sequence(), packet.sent_before, received(&packet.payload));
             }
         }
         if let Some(taps) = &mut self.taps {
@@ -161,9 +161,9 @@ impl Recorder {
         if packet.counts {
             let record = &mut self.flows[packet.flow as usize];
             let segment = match &*packet.payload {
-                Payload::Tcp(segment) => Some((segment.seq, packet.copy)),
+                Payload::Tcp(segment) => Some((segment.seq, packet.sent_before)),
                 Payload::Quic(quic) => match quic.content {
-                    Content::Stream(position) => Some((position, packet.copy)),
+                    Content::Stream(position) => Some((position, packet.sent_before)),
                     Content::None | Content::Datagrams { .. } => None,
                 },
                 Payload::Udp(_) | Payload::External(_) => None,
@@ -189,12 +189,12 @@ impl Recorder {
             record.received_packets += 1;
             record.delay.add(packet.sent, now);
             if let Payload::Tcp(segment) = &*packet.payload {
-                record.order.on_arrival(segment, packet.copy);
-                record.on_segment(segment.seq, packet.copy);
+                record.order.on_arrival(segment, packet.sent_before);
+                record.on_segment(segment.seq, packet.sent_before);
             } else {
                 record.order.on_datagram(packet.word);
                 if let Payload::Quic(quic) = &*packet.payload {
-                    record.on_segment(quic.sequence(), packet.copy);
+                    record.on_segment(quic.sequence(), packet.sent_before);
                 }
                 if let Some(listener) = &mut record.listener {
                     packet.payload.datagrams().for_each(|number| listener.handle_packet(number, packet.sent, now));

@@ -4,59 +4,64 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// Counts the spurious retransmissions of one flow.
 ///
-/// A retransmission is spurious if an earlier copy of the same segment had been received, or is received later. The
-/// fate of every copy is followed until it has arrived or is lost, so the count is exact, and so is the memory:
-/// segments whose copies are all accounted for are forgotten.
+/// A retransmission is spurious if an earlier transmission of the same segment had been received, or is received later.
+/// Each transmission is followed until it has arrived or is lost, so the count is exact, and so is the memory: segments
+/// of which no transmission is in flight are forgotten.
 #[derive(Debug, Default)]
 pub(crate) struct SpuriousCounter {
-    followed: BTreeMap<u64, Copies>,
+    followed: BTreeMap<u64, Transmissions>,
     /// First transmissions that were lost and not yet retransmitted.
     lost_originals: BTreeSet<u64>,
     count: u64,
 }
 
+/// The transmissions of a segment.
 #[derive(Debug)]
-struct Copies {
+struct Transmissions {
+    /// How often the data were sent before the last transmission, and before the earliest that was received.
     last_sent: u32,
-    in_flight: u32,
     earliest_received: Option<u32>,
+    in_flight: u32,
+    /// Retransmissions that were counted.
     counted: u32,
 }
 
 impl SpuriousCounter {
-    /// Copy number `copy` (from 1) of the segment at `sequence` is sent; `received`: whether the receiver has its data.
-    pub(crate) fn on_retransmission(&mut self, sequence: u64, copy: u32, received: bool) {
+    /// The segment at `sequence` is sent again: its data were sent `sent_before` times before. `received`: whether the
+    /// receiver has them.
+    pub(crate) fn on_retransmission(&mut self, sequence: u64, sent_before: u32, received: bool) {
         let original_in_flight = !received && !self.lost_originals.remove(&sequence);
-        let copies = self.followed.entry(sequence).or_insert(Copies {
-            last_sent: copy - 1,
+        let transmissions = self.followed.entry(sequence).or_insert(Transmissions {
+            last_sent: sent_before - 1,
             in_flight: u32::from(original_in_flight),
             earliest_received: None,
             counted: 0,
         });
-        copies.last_sent = copy;
-        copies.in_flight += 1;
+        transmissions.last_sent = sent_before;
+        transmissions.in_flight += 1;
         if received {
-            copies.earliest_received.get_or_insert(copy - 1);
+            transmissions.earliest_received.get_or_insert(sent_before - 1);
         }
-        self.count += copies.newly_spurious();
+        self.count += transmissions.newly_spurious();
     }
 
-    /// Copy number `copy` of the segment at `sequence` has arrived.
-    pub(crate) fn on_arrival(&mut self, sequence: u64, copy: u32) {
+    /// The segment at `sequence` has arrived, whose data were sent `sent_before` times before.
+    pub(crate) fn on_arrival(&mut self, sequence: u64, sent_before: u32) {
         if self.followed.is_empty() {
             return;
         }
-        let Some(copies) = self.followed.get_mut(&sequence) else { return };
-        copies.earliest_received = Some(copies.earliest_received.map_or(copy, |earliest| earliest.min(copy)));
-        self.count += copies.newly_spurious();
+        let Some(transmissions) = self.followed.get_mut(&sequence) else { return };
+        transmissions.earliest_received =
+            Some(transmissions.earliest_received.map_or(sent_before, |earliest| earliest.min(sent_before)));
+        self.count += transmissions.newly_spurious();
         self.settle(sequence);
     }
 
-    /// Copy number `copy` of the segment at `sequence` is lost.
-    pub(crate) fn on_loss(&mut self, sequence: u64, copy: u32) {
+    /// The segment at `sequence` is lost, whose data were sent `sent_before` times before.
+    pub(crate) fn on_loss(&mut self, sequence: u64, sent_before: u32) {
         if self.followed.contains_key(&sequence) {
             self.settle(sequence);
-        } else if copy == 0 {
+        } else if sent_before == 0 {
             self.lost_originals.insert(sequence);
         }
     }
@@ -66,17 +71,17 @@ impl SpuriousCounter {
         self.count
     }
 
-    /// One more copy is accounted for.
+    /// One more transmission has arrived or is lost.
     fn settle(&mut self, sequence: u64) {
-        let copies = self.followed.get_mut(&sequence).expect("only followed segments are settled");
-        copies.in_flight = copies.in_flight.saturating_sub(1);
-        if copies.in_flight == 0 && copies.earliest_received.is_some() {
+        let transmissions = self.followed.get_mut(&sequence).expect("only followed segments are settled");
+        transmissions.in_flight = transmissions.in_flight.saturating_sub(1);
+        if transmissions.in_flight == 0 && transmissions.earliest_received.is_some() {
             self.followed.remove(&sequence);
         }
     }
 }
 
-impl Copies {
+impl Transmissions {
     fn newly_spurious(&mut self) -> u64 {
         let Some(earliest) = self.earliest_received else { return 0 };
         let spurious = self.last_sent - earliest.min(self.last_sent);
@@ -117,20 +122,20 @@ mod tests {
     }
 
     #[test]
-    fn an_original_that_arrives_after_its_copies_makes_all_of_them_spurious() {
+    fn an_original_that_arrives_after_its_retransmissions_makes_all_of_them_spurious() {
         let mut counter = SpuriousCounter::default();
         counter.on_retransmission(1, 1, false);
         counter.on_retransmission(1, 2, false);
         counter.on_arrival(1, 1);
-        assert_eq!(counter.count(), 1, "copy 2 was not needed");
+        assert_eq!(counter.count(), 1, "the second retransmission was not needed");
         counter.on_arrival(1, 0);
-        assert_eq!(counter.count(), 2, "nor was copy 1");
+        assert_eq!(counter.count(), 2, "nor was the first");
         counter.on_arrival(1, 2);
         assert!(counter.followed.is_empty());
     }
 
     #[test]
-    fn lost_copies_are_followed_until_one_arrives() {
+    fn lost_retransmissions_are_followed_until_one_arrives() {
         let mut counter = SpuriousCounter::default();
         counter.on_loss(1, 0);
         counter.on_retransmission(1, 1, false);

@@ -59,7 +59,7 @@ struct Walk {
     number: u32,
     flow: u32,
     bytes: u32,
-    copy: u32,
+    sent_before: u32,
     way: Way,
     loss: Option<Loss>,
 }
@@ -112,7 +112,7 @@ impl Watch {
             number: packet.number,
             flow: packet.flow,
             bytes: packet.bytes,
-            copy: packet.copy,
+            sent_before: packet.sent_before,
             way: packet.way,
             loss: None,
         });
@@ -182,7 +182,7 @@ impl Watch {
         table.text("way", self.packets.iter().map(|walk| way(walk.way).to_owned()));
         table.count("sequence", self.packets.iter().map(|walk| walk.sequence));
         table.count("bytes", self.packets.iter().map(|walk| walk.bytes.into()));
-        table.count("transmission", self.packets.iter().map(|walk| u64::from(walk.copy) + 1));
+        table.count("transmission", self.packets.iter().map(|walk| u64::from(walk.sent_before) + 1));
         table.float("sent_s", self.packets.iter().map(|walk| seconds(walk.sent)));
         table.float("satellite_s", self.packets.iter().map(|walk| seconds(walk.at_satellite)));
         table.float("ended_s", self.packets.iter().map(|walk| seconds(walk.ended)));

@@ -242,7 +242,7 @@ impl Connections {
             Reply::Refused => return Answered::Refused,
         };
         match sent {
-            Some(copy) => under.launch(now, id, site, Written { slot, copy, last }, &*peer.protocol),
+            Some(sent_before) => under.launch(now, id, site, Written { slot, sent_before, last }, &*peer.protocol),
             None => {
                 under.ledger.packets.release(slot);
                 if matches!(prompt, Prompt::More) {
@@ -278,10 +278,10 @@ impl Connections {
     ) -> (Reader, bool) {
         let Connection { site, ends: [server, user] } = &mut self.all[id.connection as usize];
         let (end, peer) = if id.way == Way::Forward { (server, user) } else { (user, server) };
-        let answer = end.protocol.handle(now, input, &mut self.blank, &mut |payload, copy| {
+        let answer = end.protocol.handle(now, input, &mut self.blank, &mut |payload, sent_before| {
             let slot = under.ledger.packets.reserve();
             under.ledger.packets.exchange(slot, payload);
-            under.launch(now, id, site, Written { slot, copy, last: false }, &*peer.protocol);
+            under.launch(now, id, site, Written { slot, sent_before, last: false }, &*peer.protocol);
             sent = true;
         });
         if let Some(log) = &mut end.log {

@@ -21,7 +21,7 @@ pub(super) struct Written {
     /// Where the payload is.
     pub(super) slot: u32,
     /// How often its data were sent before: 0 in the first transmission.
-    pub(super) copy: u32,
+    pub(super) sent_before: u32,
     /// Whether the endpoint sends no other at this instant; otherwise [`Underlay::schedule_link`] is to be called.
     pub(super) last: bool,
 }
@@ -34,7 +34,7 @@ impl Underlay {
         now: Time,
         EndpointId { connection, way }: EndpointId,
         site: &Site,
-        Written { slot, copy, last }: Written,
+        Written { slot, sent_before, last }: Written,
         peer: &dyn transport::Endpoint,
     ) {
         let Underlay { ledger, network, schedule } = self;
@@ -44,7 +44,8 @@ impl Underlay {
         let stale = route == Route::Downlink && outline.address != site.address;
         let counts = way == Way::Forward && route != Route::Terrestrial && outline.has_data;
         let number = ledger.packets.next_number();
-        let head = Head { sent: now, flow, user, class, connection, number, copy, bytes, word, way, route, counts };
+        let head =
+            Head { sent: now, flow, user, class, connection, number, sent_before, bytes, word, way, route, counts };
         ledger.send(slot, head, |own| peer.has_received(own.sequence()));
         if stale {
             ledger.lose(now, slot, Loss::Path(PathLoss::Address));

@@ -1,4 +1,4 @@
-//! Voice activity: bursts of packets and pauses.
+//! Voice activity: talk-spurts and pauses.
 
 use rand::Rng;
 use schemars::JsonSchema;
@@ -23,11 +23,11 @@ units::registry! {
 #[serde(deny_unknown_fields, default)]
 pub struct Continuous {}
 
-/// Bursts and pauses with Pareto lengths, as ns-2's source of the same name.
+/// Talk-spurts and pauses with Pareto lengths, as ns-2's source of the same name.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct ParetoOnOff {
-    /// Mean length of a burst.
+    /// Mean length of a talk-spurt.
     pub burst: Duration,
     /// Mean length of a pause.
     pub idle: Duration,
@@ -35,11 +35,11 @@ pub struct ParetoOnOff {
     pub shape: f64,
 }
 
-/// Bursts and pauses with exponential lengths; by default those of conversational speech (ITU-T P.59).
+/// Talk-spurts and pauses with exponential lengths; by default those of conversational speech (ITU-T P.59).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct ExponentialOnOff {
-    /// Mean length of a burst.
+    /// Mean length of a talk-spurt.
     pub burst: Duration,
     /// Mean length of a pause.
     pub idle: Duration,
@@ -67,7 +67,7 @@ pub trait Kind {
         Ok(())
     }
 
-    /// Where bursts and pauses come from, for packets each `interval`; `None` if there are no pauses.
+    /// Where talk-spurts and pauses come from, for packets each `interval`; `None` if there are no pauses.
     fn periods(&self, interval: Duration, streams: &mut MakeUserRng) -> Option<Box<Periods>>;
 }
 
@@ -107,7 +107,7 @@ fn check_lengths(burst: Duration, idle: Duration) -> Result<(), FieldError> {
     Ok(())
 }
 
-/// The lengths of bursts and pauses of one speaker.
+/// The lengths of talk-spurts and pauses of one speaker.
 pub struct Periods {
     /// In packets.
     burst: Law,
@@ -131,7 +131,7 @@ impl Periods {
         }
     }
 
-    /// Packets of the next burst, at least one.
+    /// Packets of the next talk-spurt, at least one.
     pub(crate) fn burst(&mut self) -> u64 {
         (self.burst.draw().round() as u64).max(1)
     }

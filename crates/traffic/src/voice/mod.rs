@@ -139,7 +139,7 @@ impl Voice {
             payload: Bytes::new(stream.packet.get() - u64::from(IPV4_UDP_HEADER_BYTES)),
             left: periods.as_mut().map_or(u64::MAX, |periods| periods.burst()),
             end: self.length.map_or(Time::MAX, |length| start + length),
-            stage: Stage::Idle,
+            state: State::Idle,
             periods,
         }
     }
@@ -154,7 +154,7 @@ fn within(field: &str, value: Option<f64>, low: f64, high: f64) -> Result<(), Fi
     }
 }
 
-/// The speaker. A packet costs two additions and a comparison; random draws happen only at the end of a burst.
+/// The speaker. A packet costs two additions and a comparison; random draws happen only at the end of a talk-spurt.
 pub(crate) struct VoiceSource {
     /// The instant of the next action.
     wake: Time,
@@ -164,15 +164,15 @@ pub(crate) struct VoiceSource {
     end: Time,
     interval: Duration,
     payload: Bytes,
-    /// Remaining packets of the burst.
+    /// Remaining packets of the talk-spurt.
     left: u64,
-    stage: Stage,
-    /// Bursts and pauses; `None` without pauses.
+    state: State,
+    /// Talk-spurts and pauses; `None` without pauses.
     periods: Option<Box<Periods>>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Stage {
+enum State {
     Idle,
     Open,
     Closed,
@@ -183,28 +183,28 @@ impl Source for VoiceSource {
         if now < self.wake {
             return None;
         }
-        let action = match self.stage {
-            Stage::Idle => {
-                self.stage = Stage::Open;
+        let action = match self.state {
+            State::Idle => {
+                self.state = State::Open;
                 Action::Open
             }
-            Stage::Open if self.next >= self.end => {
-                self.stage = Stage::Closed;
+            State::Open if self.next >= self.end => {
+                self.state = State::Closed;
                 Action::Close
             }
-            Stage::Open => {
+            State::Open => {
                 self.advance();
                 Action::Write(self.payload)
             }
-            Stage::Closed => return None,
+            State::Closed => return None,
         };
-        self.wake = if self.stage == Stage::Closed { Time::MAX } else { self.next.min(self.end) };
+        self.wake = if self.state == State::Closed { Time::MAX } else { self.next.min(self.end) };
         Some(Act::on_first(End::Server, action))
     }
 
     fn poll_datagram(&mut self, now: Time) -> Option<(Bytes, Time)> {
         // The next packet and the end are later: both come after this one.
-        if self.stage != Stage::Open || self.next != now || self.next >= self.end {
+        if self.state != State::Open || self.next != now || self.next >= self.end {
             return None;
         }
         self.advance();
@@ -213,7 +213,7 @@ impl Source for VoiceSource {
     }
 
     fn poll_timeout(&self) -> Option<Time> {
-        (self.stage != Stage::Closed).then_some(self.wake)
+        (self.state != State::Closed).then_some(self.wake)
     }
 }
 

@@ -185,7 +185,7 @@ fn the_listener_takes_the_codec_and_what_overrides_it() {
 }
 
 proptest! {
-    /// Under every law, packets of a burst are an interval apart, and a pause is added between bursts.
+    /// Under every law, packets of a talk-spurt are an interval apart, and a pause is added between talk-spurts.
     #[test]
     fn packets_are_never_closer_than_an_interval(
         seed: u64,

@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{BitRate, Duration, Time};
 
-use super::bbr_both::{Before, FullPipe, MARGIN, MIN_WINDOW, Pacing, approach, measured, repairs};
+use super::bbr_both::{Before, FullPipe, MARGIN, MIN_WINDOW, Pacing, approach, measured, retransmits};
 use super::filter::{MaxFilter, fraction};
 use super::{
     AckSample, CongestionController, CongestionState, Event, Kind, Needs, RateSample, Start, Window, bit_rate,
@@ -294,7 +294,7 @@ impl Bbr {
             self.conserves = true;
             self.round_end = sample.delivered_total;
             self.window.size = conserving;
-        } else if repairs(previous) && !repairs(state) {
+        } else if retransmits(previous) && !retransmits(state) {
             self.window.size = self.window.size.max(self.before.window);
             self.conserves = false;
         }

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use units::{BitRate, Duration, Time};
 
 use self::model::{Model, NO_BOUND};
-use super::bbr_both::{Before, FullPipe, MIN_WINDOW, Pacing, approach, measured, repairs};
+use super::bbr_both::{Before, FullPipe, MIN_WINDOW, Pacing, approach, measured, retransmits};
 use super::{
     AckSample, Cause, CongestionController, CongestionState, Event, Kind, LostSegment, Needs, Start, Window, bit_rate,
 };
@@ -404,7 +404,7 @@ impl CongestionController for Bbr3 {
     }
 
     fn on_ack(&mut self, sample: &AckSample) {
-        if repairs(self.before.state) && !repairs(sample.state) {
+        if retransmits(self.before.state) && !retransmits(sample.state) {
             self.window.size = self.window.size.max(self.before.window);
         }
         self.before.state = sample.state;

@@ -81,7 +81,7 @@ impl Before {
 
     /// A recovery or a probe begins, perhaps within another.
     pub fn save(&mut self, window: u32, probes_rtt: bool) {
-        let kept = repairs(self.state) || probes_rtt;
+        let kept = retransmits(self.state) || probes_rtt;
         self.window = if kept { self.window.max(window) } else { window };
     }
 }
@@ -98,7 +98,7 @@ pub(super) fn approach(window: &mut Window, sample: &AckSample, most: u32, full:
 }
 
 /// Whether a retransmission is in flight.
-pub(super) fn repairs(state: CongestionState) -> bool {
+pub(super) fn retransmits(state: CongestionState) -> bool {
     matches!(state, CongestionState::Recovery | CongestionState::Loss)
 }
 

@@ -4,7 +4,7 @@
 //!
 //! Simplified: a burst goes when there is something to send, full or not; the shortest round-trip time is that of the
 //! connection (the ns-3 implementation forgets it after each burst). Lost segments are found as the profile finds them,
-//! and repaired between bursts.
+//! and sent again between bursts.
 
 use std::collections::VecDeque;
 
@@ -90,8 +90,8 @@ pub struct Noordwijk {
     each: Duration,
     /// Trains since the last adjustment.
     trains: u32,
-    /// Lost segments that may be repaired between bursts, and those taken for lost since the last train.
-    repairs: u32,
+    /// Lost segments that may be sent again between bursts, and those taken for lost since the last train.
+    retransmissions: u32,
     lost: u32,
     timeouts: u32,
 }
@@ -102,8 +102,8 @@ struct Train {
     first: Option<Time>,
     acked: u32,
     rtt: Duration,
-    /// Repairs were in flight: the time between its acknowledgments is not that of the path's rate.
-    repaired: bool,
+    /// Retransmissions were in flight: the time between its acknowledgments is not that of the path's rate.
+    retransmitted: bool,
 }
 
 impl Noordwijk {
@@ -122,7 +122,7 @@ impl Noordwijk {
             train: Train::default(),
             each: Duration::ZERO,
             trains: 0,
-            repairs: 0,
+            retransmissions: 0,
             lost: 0,
             timeouts: 0,
         }
@@ -138,19 +138,19 @@ impl Noordwijk {
         self.interval
     }
 
-    /// The window lets go what the burst may still send, and repairs.
+    /// The window lets go what the burst may still send, and retransmissions.
     fn set_window(&mut self, in_flight: u32) {
-        self.window.size = in_flight.saturating_add(self.allowance).saturating_add(self.repairs).max(1);
+        self.window.size = in_flight.saturating_add(self.allowance).saturating_add(self.retransmissions).max(1);
         self.window.holds = self.allowance == 0;
     }
 
     /// The last acknowledgment of a burst of `size` segments came, `dispersion` after its first.
     fn finish_train(&mut self, size: u32, dispersion: Duration) {
-        let Train { rtt, repaired, .. } = std::mem::take(&mut self.train);
+        let Train { rtt, retransmitted, .. } = std::mem::take(&mut self.train);
         self.trains += 1;
         if self.trains >= self.config.stability {
             self.trains = 0;
-            if !dispersion.is_zero() && !repaired {
+            if !dispersion.is_zero() && !retransmitted {
                 self.each = dispersion / u64::from(size);
             }
             let excess = rtt.saturating_sub(self.min_rtt.unwrap_or(rtt));
@@ -210,8 +210,8 @@ impl Noordwijk {
 
     fn on_sent(&mut self, now: Time, in_flight: u32) {
         // What is lost goes first, and outside of bursts.
-        if self.repairs > 0 {
-            self.repairs -= 1;
+        if self.retransmissions > 0 {
+            self.retransmissions -= 1;
         } else if self.allowance > 0 {
             if self.sent == 0 {
                 self.next = Some(now + self.interval);
@@ -264,9 +264,9 @@ impl CongestionController for Noordwijk {
             self.min_rtt = Some(self.min_rtt.map_or(rtt, |least| least.min(rtt)));
             self.train.rtt = rtt;
         }
-        self.train.repaired |= sample.lost > 0 || sample.state != CongestionState::Open;
+        self.train.retransmitted |= sample.lost > 0 || sample.state != CongestionState::Open;
         self.lost = self.lost.saturating_add(sample.lost);
-        self.repairs = self.repairs.saturating_add(sample.lost);
+        self.retransmissions = self.retransmissions.saturating_add(sample.lost);
         self.count(sample);
         if sample.in_flight == 0 && self.allowance == 0 {
             self.forget_trains();
@@ -286,7 +286,7 @@ impl CongestionController for Noordwijk {
                 self.interval = self.config.interval * (1 << self.timeouts.min(MAX_DOUBLINGS));
                 self.timeouts = self.timeouts.saturating_add(1);
                 self.forget_trains();
-                (self.trains, self.repairs, self.allowance) = (0, 0, 0);
+                (self.trains, self.retransmissions, self.allowance) = (0, 0, 0);
                 self.window.holds = true;
                 self.next = Some(now + self.interval);
             }

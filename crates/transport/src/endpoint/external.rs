@@ -107,10 +107,12 @@ mod tests {
         }
         let mut sent = Vec::new();
         let mut blank = Box::new(Payload::Udp(Datagram { number: 0, len: 0 }));
-        let mut send = |payload: &mut Box<Payload>, copy| sent.push((payload.clone(), copy));
+        let mut send = |payload: &mut Box<Payload>, sent_before| sent.push((payload.clone(), sent_before));
         server.handle(Time::ZERO, Input::Acted, &mut blank, &mut send);
-        let numbers: Vec<_> =
-            sent.iter().map(|(payload, copy)| (payload.sequence(), payload.wire_bytes(), *copy)).collect();
+        let numbers: Vec<_> = sent
+            .iter()
+            .map(|(payload, sent_before)| (payload.sequence(), payload.wire_bytes(), *sent_before))
+            .collect();
         assert_eq!(numbers, [(0, 1500, 0), (1, 40, 0)]);
         sent[0].0.set_ecn(Ecn::Ce);
         let Payload::External(first) = *sent[0].0 else { panic!("of an external end") };

@@ -164,9 +164,9 @@ mod end {
             if connection.reopen(now) {
                 connection.work(now);
             }
-            while let Some((packet, copy)) = connection.poll_transmit(now) {
+            while let Some((packet, sent_before)) = connection.poll_transmit(now) {
                 **blank = Payload::Quic(packet);
-                send(blank, copy);
+                send(blank, sent_before);
             }
             Answer {
                 delivered: connection.delivered_bytes(),

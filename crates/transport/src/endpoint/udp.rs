@@ -135,10 +135,10 @@ mod tests {
         server.act(Time::ZERO, Act::Write(Bytes::new(20)));
         server.act(Time::ZERO, Act::Close);
         let mut blank = Box::new(Payload::Tcp(Segment::default()));
-        let mut send = |payload: &mut Box<Payload>, copy| sent.push((payload.clone(), copy));
+        let mut send = |payload: &mut Box<Payload>, sent_before| sent.push((payload.clone(), sent_before));
         server.handle(Time::ZERO, Input::Acted, &mut blank, &mut send);
         assert_eq!(
-            sent.iter().map(|(payload, copy)| (payload.wire_bytes(), *copy)).collect::<Vec<_>>(),
+            sent.iter().map(|(payload, sent_before)| (payload.wire_bytes(), *sent_before)).collect::<Vec<_>>(),
             [(200, 0), (48, 0)]
         );
         let answers = sent

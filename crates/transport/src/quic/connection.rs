@@ -351,11 +351,11 @@ impl Connection {
         let bytes = &self.buffer[..transmit.size];
         let mut outgoing = Outgoing::new(&mut self.ledger, self.resume.as_ref());
         frames::read(bytes, &mut outgoing);
-        let Outgoing { content, copy, data_bytes, .. } = outgoing;
+        let Outgoing { content, sent_before, data_bytes, .. } = outgoing;
         self.counters.segments_sent += 1;
         self.counters.data_segments_sent += u64::from(content != Content::None);
         self.counters.data_bytes_sent += data_bytes;
-        self.counters.retransmitted_segments += u64::from(copy > 0);
+        self.counters.retransmitted_segments += u64::from(sent_before > 0);
         let number = self.numbers;
         self.numbers += 1;
         self.control.lock().log_datagram(now, Heading::Sent, number, bytes);
@@ -365,7 +365,7 @@ impl Connection {
             .map_or(Ecn::NotEct, |_| self.settings.config.congestion.entry().marks().unwrap_or(Ecn::Ect0));
         let address = if self.own_address > 0 { self.own_address } else { number_of(transmit.destination) };
         let resume = self.resume.clone();
-        Some((QuicPacket { number, ecn, address, content, resume, bytes: Arc::from(bytes) }, copy))
+        Some((QuicPacket { number, ecn, address, content, resume, bytes: Arc::from(bytes) }, sent_before))
     }
 
     /// Bytes that have arrived for the application in order, or by datagrams.

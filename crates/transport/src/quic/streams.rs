@@ -97,7 +97,7 @@ pub(super) struct Sending {
     /// Of each stream, the end of what was sent.
     ends: BTreeMap<u64, u64>,
     /// How often the data at a position were sent again.
-    copies: BTreeMap<u64, u32>,
+    retransmissions: BTreeMap<u64, u32>,
     /// Where the streams of this connection begin, if not at their beginnings.
     pub from: BTreeMap<u64, u64>,
     datagrams: u64,
@@ -108,13 +108,14 @@ pub(super) struct Outgoing<'a> {
     pub sending: &'a mut Sending,
     pub names: Option<&'a Resume>,
     pub content: Content,
-    pub copy: u32,
+    /// How often its data were sent before: 0 in the first transmission.
+    pub sent_before: u32,
     pub data_bytes: u64,
 }
 
 impl<'a> Outgoing<'a> {
     pub fn new(sending: &'a mut Sending, names: Option<&'a Arc<Resume>>) -> Outgoing<'a> {
-        Outgoing { sending, names: names.map(|names| &**names), content: Content::None, copy: 0, data_bytes: 0 }
+        Outgoing { sending, names: names.map(|names| &**names), content: Content::None, sent_before: 0, data_bytes: 0 }
     }
 }
 
@@ -130,14 +131,14 @@ impl Visitor for Outgoing<'_> {
         let end = self.sending.ends.entry(id).or_default();
         let again = offset < *end;
         *end = (*end).max(offset + len);
-        let copies = again.then(|| {
-            let copies = self.sending.copies.entry(at).or_default();
-            *copies += 1;
-            *copies
+        let sent_before = again.then(|| {
+            let retransmissions = self.sending.retransmissions.entry(at).or_default();
+            *retransmissions += 1;
+            *retransmissions
         });
         if self.content == Content::None {
             self.content = Content::Stream(at);
-            self.copy = copies.unwrap_or(0);
+            self.sent_before = sent_before.unwrap_or(0);
         }
     }
 

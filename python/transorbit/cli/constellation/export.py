@@ -45,7 +45,7 @@ def export(
         name: A constellation of `transorbit list constellations`, or a file of two-line elements or OMM.
         czml: Write satellites, orbits, links and stations to this file, which Cesium reads; - is standard output.
         csv: Write Earth-fixed positions to this file, a row for each instant and satellite; - is standard output.
-        stations: Ground stations of the scene, a CSV file: name,latitude_deg,longitude_deg and perhaps altitude_m.
+        stations: Stations of the scene, a CSV file: name,latitude_deg,longitude_deg and perhaps altitude_m.
         start: The first instant, after the constellation's epoch, as "10 min", or before it; by default the epoch.
         duration: The length of time.
         step: Time between positions.

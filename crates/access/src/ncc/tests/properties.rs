@@ -144,8 +144,8 @@ proptest! {
         let sum: u32 = weights.iter().sum();
         let mut share = Share::new(weights.len());
         for available in frames {
-            let claims = weights.iter().zip(0..).map(|(&weight, index)| (index, 1000, f64::from(weight)));
-            for (&(_, granted), weight) in share.divide(available, claims).iter().zip(&weights) {
+            let candidates = weights.iter().zip(0..).map(|(&weight, index)| (index, 1000, f64::from(weight)));
+            for (&(_, granted), weight) in share.divide(available, candidates).iter().zip(&weights) {
                 let due = available * weight;
                 prop_assert!(granted >= due / sum && granted <= due.div_ceil(sum));
             }
@@ -159,8 +159,8 @@ proptest! {
         available in 0u32..600,
     ) {
         let mut share = Share::new(wanted.len());
-        let claims = || (0..).zip(&wanted).map(|(terminal, &(wanted, weight))| (terminal as u32, wanted, weight));
-        let granted: Vec<u32> = share.divide(available, claims()).iter().map(|&(_, granted)| granted).collect();
+        let candidates = || (0..).zip(&wanted).map(|(terminal, &(wanted, weight))| (terminal as u32, wanted, weight));
+        let granted: Vec<u32> = share.divide(available, candidates()).iter().map(|&(_, granted)| granted).collect();
         let sum: u32 = wanted.iter().map(|(wanted, _)| wanted).sum();
         prop_assert_eq!(granted.iter().sum::<u32>(), sum.min(available));
         let (mut low, mut high) = (0.0, 1e5);

@@ -57,7 +57,7 @@ impl Sender {
     /// RFC 5681 section 3.2 and RFC 6582: the oldest segment is lost after enough duplicates, and again at each partial
     /// acknowledgment.
     fn lose_head_by_duplicates(&mut self, now: Time, advanced: bool) {
-        let recovering = self.cwnd.repairs();
+        let recovering = self.cwnd.retransmits();
         let told = !recovering && self.board.counts().sacked >= self.reordering.degree();
         if told || self.cwnd.state() == CongestionState::Recovery && advanced {
             let head = self.board.front_number();
@@ -101,7 +101,7 @@ impl Sender {
     /// duplicates.
     fn reordering_window(&self) -> Duration {
         let told = self.board.counts().sacked >= self.reordering.degree();
-        let recovering = self.cwnd.repairs();
+        let recovering = self.cwnd.retransmits();
         if self.reordering.seen() == 0 && (told || recovering) {
             return Duration::ZERO;
         }

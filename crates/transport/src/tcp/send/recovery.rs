@@ -229,7 +229,7 @@ impl Sender {
     }
 
     pub(super) fn enter_loss(&mut self, now: Time) {
-        let fresh = !self.cwnd.repairs();
+        let fresh = !self.cwnd.retransmits();
         self.lose_all(now);
         let again = self.cwnd.state() == CongestionState::Loss && self.timer.timeouts == 0;
         let calm = self.cwnd.is_calm();

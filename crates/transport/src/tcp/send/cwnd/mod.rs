@@ -98,9 +98,9 @@ impl CongestionWindow {
         matches!(self.state, CongestionState::Recovery | CongestionState::Cwr)
     }
 
-    /// Whether losses are being repaired.
+    /// Whether lost segments are being retransmitted.
     #[inline]
-    pub fn repairs(&self) -> bool {
+    pub fn retransmits(&self) -> bool {
         matches!(self.state, CongestionState::Recovery | CongestionState::Loss)
     }
 
