@@ -3,8 +3,8 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// Delays in microseconds, of which the 95th percentile is asked for: exact for the first 4096, to three digits for
-/// more.
+/// Delays in microseconds, of which the 95th percentile is asked for: exact for the first 4096 up to an hour, to three
+/// digits for more.
 ///
 /// All are counted in a histogram, whose counters reach from the least to the greatest delay only; the greatest of the
 /// first 4096 are kept, which the percentile is among. Both lists grow by small steps: each flow has its own.
@@ -25,6 +25,8 @@ const GREATEST: usize = 205;
 /// Delays of the same leading 11 bits are one class, as in an HDR histogram of three digits.
 const DIGIT_BITS: u32 = 11;
 const HALF: usize = 1 << (DIGIT_BITS - 1);
+/// Stands for delays from here on, more than an hour: these are told to three digits.
+const LONG: u32 = u32::MAX;
 /// Counters are added by so many.
 const STEP: usize = 16;
 
@@ -40,8 +42,8 @@ impl Distribution {
             self.count(micros);
             return;
         }
-        let micros = u32::try_from(micros).unwrap_or(u32::MAX); // an hour and more
-        self.count(u64::from(micros));
+        self.count(micros);
+        let micros = u32::try_from(micros).unwrap_or(LONG);
         if self.greatest.len() < GREATEST {
             self.keep(micros);
         } else if self.greatest.peek().is_some_and(|least| micros > least.0)
@@ -97,7 +99,10 @@ impl Distribution {
         if self.total <= FEW {
             let mut greatest: Vec<u32> = self.greatest.iter().map(|&Reverse(micros)| micros).collect();
             greatest.sort_unstable_by_key(|&micros| Reverse(micros));
-            return greatest.get(self.total.checked_sub(rank)? as usize).map(|&micros| u64::from(micros));
+            match greatest.get(self.total.checked_sub(rank)? as usize) {
+                Some(&LONG) => {}
+                exact => return exact.map(|&micros| u64::from(micros)),
+            }
         }
         self.of_rank(rank)
     }
@@ -141,16 +146,16 @@ mod tests {
 
     /// What a sorted list says, or an HDR histogram where there are many.
     fn reference(delays: &[u64]) -> Option<u64> {
-        let few = |micros: u64| u64::from(u32::try_from(micros).unwrap_or(u32::MAX));
         if delays.len() as u64 <= FEW {
-            let mut sorted: Vec<u64> = delays.iter().copied().map(few).collect();
+            let mut sorted = delays.to_vec();
             sorted.sort_unstable();
-            return sorted.get(((0.95 * delays.len() as f64).ceil() as usize).max(1) - 1).copied();
+            let exact = sorted.get(((0.95 * delays.len() as f64).ceil() as usize).max(1) - 1).copied();
+            if exact.is_none_or(|micros| micros < u64::from(LONG)) {
+                return exact;
+            }
         }
         let mut histogram = Histogram::<u32>::new(3).unwrap();
-        for (index, &micros) in delays.iter().enumerate() {
-            histogram.record(if (index as u64) < FEW { few(micros) } else { micros }).unwrap();
-        }
+        delays.iter().for_each(|&micros| histogram.record(micros).unwrap());
         Some(histogram.value_at_quantile(0.95))
     }
 

@@ -197,12 +197,7 @@ impl World {
         };
         let silent = flows.iter().filter(|flow| flow.received_packets == 0 && !spare(flow.id)).count();
         if silent > 0 {
-            let in_step = access.and_then(|access| access.plr).is_some_and(|plr| plr > 0.3);
-            let hint = if in_step {
-                ": on the return link, flows that begin in step collide again and again (start_spread)"
-            } else {
-                ""
-            };
+            let hint = access.map_or(String::new(), |access| random_access_hint(config, access));
             warnings.push(format!("{silent} of {} flows delivered nothing{hint}", flows.len()));
         }
         warnings
@@ -289,4 +284,17 @@ impl World {
         let names: Vec<&str> = used.map(|access| link.name_of(access)).collect();
         (!names.is_empty()).then(|| names.join("+"))
     }
+}
+
+/// Why flows may have delivered nothing where random access lost much, for the end of a warning.
+fn random_access_hint(config: &ScenarioConfig, access: &AccessReport) -> String {
+    let (Some(plr), Some(load)) = (access.plr, access.normalized_load) else { return String::new() };
+    if plr <= 0.3 {
+        return String::new();
+    }
+    if config.flows.iter().all(|flow| flow.start_spread.is_zero()) {
+        return ": on the return link, flows that begin in step collide again and again (start_spread)".to_owned();
+    }
+    let lost = 100.0 * plr;
+    format!(": on the return link, random access lost {lost:.0} % of its packets, with {load:.2} sent for each slot")
 }
