@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
     from conftest import Outcome
 
+# The command in a process of its own.
+PROGRAM = (sys.executable, "-m", "transorbit")
 SHORT = ("--set", "duration=200 ms", "--quiet", "--no-plots")
 
 
@@ -311,3 +313,42 @@ def test_a_sweep_that_is_stopped_in_its_first_moments_is_stopped(here: Path, aft
     again = to.Sweep.load("it.sweep.toml").replace(replications=1)
     result = again.run(store="results/it/store.sqlite")
     assert result.runs.height == 8
+
+
+def test_runs_side_by_side_lose_no_result(here: Path) -> None:
+    begun = [
+        subprocess.Popen(
+            [*PROGRAM, "run", "lab-fixed", "--set", "duration=20 s", "--quiet", "--no-plots", "--seed", seed]
+        )
+        for seed in "123"
+    ]
+    assert [process.wait(120) for process in begun] == [0, 0, 0]
+    folders = list((here / "results").iterdir())
+    assert sorted(to.Result.load(folder).summary["seed"] for folder in folders) == [1, 2, 3]
+
+
+def test_a_folder_that_another_process_has_filled_meanwhile_is_left(tmp_path: Path) -> None:
+    def choose() -> Path:
+        return _folder.numbered(tmp_path / "r", lambda folder: not folder.exists())
+
+    with _folder.replacing(tmp_path / "r", choose=choose) as mine:
+        (mine / "summary.json").write_text("mine")
+        with _folder.replacing(tmp_path / "r") as other:
+            (other / "summary.json").write_text("the other's")
+    texts = {folder.name: (folder / "summary.json").read_text() for folder in tmp_path.iterdir()}
+    assert texts == {"r": "the other's", "r-2": "mine"}
+
+
+@pytest.mark.usefixtures("here")
+def test_a_result_is_kept_though_nobody_reads_what_is_printed() -> None:
+    arguments = [*PROGRAM, "run", "lab-fixed", "--set", "duration=200 ms", "--out"]
+    with subprocess.Popen([*arguments, "gone"], stdout=subprocess.PIPE) as process:
+        assert process.stdout
+        process.stdout.close()
+        assert process.wait(60) == 0
+    assert to.Result.load("gone").summary["simulated_s"] == 0.2
+
+    for number, closed in enumerate((">&-", "2>&-", ">&- 2>&-")):
+        line = " ".join([*arguments, f"closed-{number}", "--no-plots", closed])
+        assert subprocess.run(["sh", "-c", line.replace("200 ms", "200ms")], timeout=60, check=False).returncode == 0
+        assert to.Result.load(f"closed-{number}").summary["simulated_s"] == 0.2

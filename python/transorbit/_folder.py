@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import glob
 import json
 import re
@@ -195,8 +196,14 @@ def keep(file: Path, directory: Path) -> None:
 
 
 @contextmanager
-def replacing(directory: Path, kind: Kind = RESULT) -> Iterator[Path]:
+def replacing(directory: Path, kind: Kind = RESULT, choose: Callable[[], Path] | None = None) -> Iterator[Path]:
     """Give a fresh folder to fill; if that succeeds it becomes `directory`, else nothing has happened.
+
+    Args:
+        directory: the folder.
+        kind: what it is.
+        choose: says once the fresh one is filled which folder beside `directory` it becomes, if not that one: another
+            process may have written it meanwhile.
 
     Raises:
         OSError: see `check_replaceable`, or the disk refuses.
@@ -211,17 +218,30 @@ def replacing(directory: Path, kind: Kind = RESULT) -> Iterator[Path]:
             fresh, old = work / "new", work / "old"
             fresh.mkdir()
             yield fresh
-            # Whoever is killed from here on leaves both: `put_back` finds them.
-            if directory.is_dir():
-                directory.rename(old)
-            try:
-                fresh.rename(directory)
-            except BaseException:
-                if old.exists():
-                    old.rename(directory)
-                raise
+            while not _become(fresh, old, choose() if choose else directory):
+                pass
         finally:
             shutil.rmtree(work, ignore_errors=True)
+
+
+def _become(fresh: Path, old: Path, directory: Path) -> bool:
+    """Put the fresh folder in the place of `directory`; False where another process is doing the same."""
+    # Whoever is killed from here on leaves both: `put_back` finds them.
+    try:
+        if directory.is_dir():
+            directory.rename(old)
+    except FileNotFoundError:
+        return False
+    try:
+        fresh.rename(directory)
+    except BaseException as error:
+        if isinstance(error, OSError) and error.errno in (errno.ENOTEMPTY, errno.EEXIST):
+            shutil.rmtree(old, ignore_errors=True)
+            return False
+        if old.exists():
+            old.rename(directory)
+        raise
+    return True
 
 
 def put_back(directory: Path) -> None:

@@ -241,7 +241,13 @@ class Result:
             OSError: it cannot be written.
         """
         directory = Path(directory)
-        with _folder.replacing(directory) as fresh:
+        self._write(directory)
+        self._draw(directory, plots=plots)
+        return directory
+
+    def _write(self, directory: Path, choose: Callable[[], Path] | None = None) -> None:
+        """Write the result folder without plots; `choose` as of `_folder.replacing`."""
+        with _folder.replacing(directory, choose=choose) as fresh:
             (fresh / "scenario.toml").write_text(self.scenario_toml, encoding="utf-8")
             with (fresh / "summary.json").open("w", encoding="utf-8") as written:
                 self.write_summary(written)
@@ -261,8 +267,6 @@ class Result:
                 (fresh / "PARTIAL").write_text(
                     f"Stopped by the user at {self.summary['simulated_s']:g} s of simulated time.\n", encoding="utf-8"
                 )
-        self._draw(directory, plots=plots)
-        return directory
 
     def write_summary(self, file: TextIO) -> None:
         """Write the summary as indented JSON; where there are more than 100 flows, each is on a line of its own."""

@@ -51,6 +51,8 @@ from transorbit.cli.view import HELP as VIEW_HELP
 from transorbit.cli.view import view
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
     from transorbit.result import Result
 
 
@@ -127,7 +129,7 @@ def run(
     run_plugins(plugin)
     ready = load(scenario, set_, outside=outside)
     root = None if seed is None else parse.seed(seed)
-    directory = None if json_ and not out else _result_folder(ready, root, scenario.stem, out, force=force)
+    directory = None if json_ and not out else _result_folder(ready, root, scenario, out, force=force)
     if directory:
         _folder.check_replaceable(directory)
     elif records_packets(ready):
@@ -136,18 +138,21 @@ def run(
     above = directory.absolute().parent if directory else None
     with _figures.imported_meanwhile(wanted=directory is not None and plots is not False):
         result, stopped = _run(ready, root, bar=not quiet, scratch=above)
-    if json_:
-        result.write_summary(sys.stdout)
-        sys.stdout.flush()
-    elif not quiet:
-        print(show.summary(result), flush=True)
+
+    def tell() -> None:
+        if json_:
+            result.write_summary(sys.stdout)
+            sys.stdout.flush()
+        elif not quiet:
+            print(show.summary(result), flush=True)
+
     if directory:
-        if stopped and (directory / "summary.json").is_file() and not (directory / "PARTIAL").is_file():
-            # A part does not replace the whole.
-            directory = _folder.numbered(directory, lambda folder: not folder.exists())
-        keep(result, directory, plots=plots)
+        choose = _choice(out or _default(scenario), ready.identity(root), force=force, part=stopped is not None)
+        directory = keep(result, directory, plots=plots, choose=choose, tell=tell)
         if not (quiet or json_):
             print(f"Result: {directory}")
+    else:
+        tell()
     if stopped:
         print(f"transorbit: {stopped}; the result is partial", file=sys.stderr)
         return 130
@@ -324,13 +329,30 @@ def _of_options(error: to.ScenarioError) -> Exception:
     return UsageError(f"{option}: {message}") if option else error
 
 
-def _result_folder(ready: to.Scenario, seed: int | None, name: str, out: Path | None, *, force: bool) -> Path:
+def _default(scenario: Path) -> Path:
+    """Where the results of a scenario file go."""
+    return Path("results") / scenario.stem
+
+
+def _result_folder(ready: to.Scenario, seed: int | None, scenario: Path, out: Path | None, *, force: bool) -> Path:
     """Where the result goes: never over that of another scenario or seed, unless that is said."""
     identity = ready.identity(seed)
     if out:
         check_out(out, same=_folder.is_of(out, identity), force=force)
         return out
-    return _folder.numbered(Path("results") / name, lambda folder: force or _folder.is_of(folder, identity))
+    return _folder.numbered(_default(scenario), lambda folder: force or _folder.is_of(folder, identity))
+
+
+def _choice(directory: Path, identity: Mapping[str, object], *, force: bool, part: bool) -> Callable[[], Path]:
+    """What chooses the folder of a result that is written: that of another scenario or seed may be there since."""
+
+    def is_free(folder: Path) -> bool:
+        if part and (folder / "summary.json").is_file() and not (folder / "PARTIAL").is_file():
+            # A part does not replace the whole.
+            return False
+        return (force and folder == directory) or _folder.is_of(folder, identity)
+
+    return lambda: _folder.numbered(directory, is_free)
 
 
 def _run(scenario: to.Scenario, seed: int | None, *, bar: bool, scratch: Path | None) -> tuple[Result, str | None]:

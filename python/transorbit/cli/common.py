@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import sys
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
@@ -13,6 +13,9 @@ import transorbit as to
 from transorbit import _figures, _folder
 from transorbit.cli import parse
 from transorbit.cli.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 Settings = Annotated[
     list[str] | None,
@@ -175,13 +178,49 @@ def write_plot(figure: Any, path: Path) -> None:
     plots.save(figure, path)
 
 
-def keep(result: to.Result, directory: Path, *, plots: bool | None) -> None:
-    """Keep a result, then draw it: Ctrl-C is told which of the two it has ended."""
+def keep(
+    result: to.Result,
+    directory: Path,
+    *,
+    plots: bool | None,
+    choose: Callable[[], Path] | None = None,
+    tell: Callable[[], None] | None = None,
+) -> Path:
+    """Keep a result, `tell` of it, then draw it: Ctrl-C is told which of these it has ended.
+
+    Args:
+        result: the result.
+        directory: its folder.
+        plots: as of `Result.save`.
+        choose: says once the result is written which folder it becomes, if not that one.
+        tell: prints. What is written by then stays where the reader of the output has gone.
+
+    Returns:
+        The folder.
+    """
+    kept = directory
+
+    def chosen() -> Path:
+        nonlocal kept
+        kept = choose() if choose else directory
+        return kept
+
     try:
-        result.save(directory, plots=False)
+        result._write(directory, chosen)
     except KeyboardInterrupt:
-        raise KeyboardInterrupt(f"stopped while the result was written; {directory} is as it was") from None
+        raise KeyboardInterrupt(f"stopped while the result was written; {kept} is as it was") from None
+    try:
+        if tell:
+            tell()
+        _draw(result, kept, plots=plots)
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt(f"stopped; {kept} has the result, without its plots") from None
+    return kept
+
+
+def _draw(result: to.Result, directory: Path, *, plots: bool | None) -> None:
+    """Draw into a result folder, which another process may put in its place meanwhile."""
     try:
         result._draw(directory, plots=plots)
-    except KeyboardInterrupt:
-        raise KeyboardInterrupt(f"stopped; {directory} has the result, without its plots") from None
+    except FileNotFoundError:
+        result._draw(directory, plots=plots)

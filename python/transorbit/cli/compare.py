@@ -166,7 +166,8 @@ def _mean(key: str) -> Callable[[Summary], float | None]:
 
 
 def _goodput(summary: Summary) -> float:
-    return float(sum(flow["goodput_bps"] for flow in summary["flows"]))
+    simulated_s: float = summary["simulated_s"]
+    return 8 * sum(flow["delivered_bytes"] for flow in summary["flows"]) / simulated_s if simulated_s else 0.0
 
 
 def _never_decoded(summary: Summary) -> float | None:

@@ -6,7 +6,9 @@ Exit codes: 0 done; 2 something in the input is wrong, said in one line; 130 sto
 from __future__ import annotations
 
 import gc
+import os
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -24,7 +26,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command and leave the process with its exit code."""
     # What a short command makes lives to its end: looking for garbage among it took 6 % of a run with its picture.
     gc.set_threshold(_ALLOCATIONS, 10, 10)
+    _open_streams()
     sys.exit(run(sys.argv[1:] if arguments is None else arguments))
+
+
+def _open_streams() -> None:
+    """Who starts the command may have closed its outputs, as daemons do: what is printed is then lost."""
+    sys.stdout = sys.stdout or Path(os.devnull).open("w")  # noqa: SIM115 - to the end of the process
+    sys.stderr = sys.stderr or Path(os.devnull).open("w")  # noqa: SIM115
 
 
 def run(arguments: Sequence[str]) -> int:

@@ -211,23 +211,21 @@ def _kinds(flows: list[Flow]) -> list[str]:
     kinds: dict[str, list[Flow]] = {}
     for flow in flows:
         kinds.setdefault(_kind(flow), []).append(flow)
-    shown = [name for name in _OF_KINDS if any(_tells(own[0], name) for own in kinds.values())]
+    shown = [name for name in _OF_KINDS if any(_tells(flow, name) for flow in flows)]
     heads = [f"{_columns.label(name)}, min / mean / max" if name in _SPREAD else _columns.label(name) for name in shown]
-    rows = [
-        [kind, len(own), *(_together(own, name) if _tells(own[0], name) else NONE for name in shown)]
-        for kind, own in kinds.items()
-    ]
+    rows = [[kind, len(own), *(_together(own, name) for name in shown)] for kind, own in kinds.items()]
     return table(["Kind", "Flows", *heads], rows)
 
 
 def _together(flows: list[Flow], name: str) -> str:
-    values = [flow[name] for flow in flows if flow[name] is not None]
+    values = [flow[name] for flow in flows if flow[name] is not None and _tells(flow, name)]
     if not values:
         return NONE
     if name in _SPREAD:
         spread = (min(values), statistics.fmean(values), max(values))
         return several(spread, "bit/s") if name.endswith("_bps") else " / ".join(cell(name, value) for value in spread)
-    return cell(name, statistics.fmean(values) if name.endswith("_s") else sum(values))
+    # Counts are whole numbers.
+    return cell(name, sum(values) if all(isinstance(value, int) for value in values) else statistics.fmean(values))
 
 
 def _users(summary: dict[str, Any]) -> Iterator[Fact]:
@@ -345,8 +343,10 @@ def total(flows: list[Flow], key: str) -> int:
 
 def _kind(flow: Flow) -> str:
     """The congestion controller or transport of a flow, and its traffic where that shows."""
-    traffic = f" {flow['traffic']}" if is_voice(flow) or flow.get("web") is not None else ""
-    return f"{flow.get('congestion') or flow['transport']}{traffic}"
+    if not is_controlled(flow):
+        return f"{flow['transport']} {flow['traffic']}"
+    over = "" if flow["transport"] == "tcp" else f"{flow['transport']} "
+    return f"{over}{flow['congestion']}" + (f" {flow['traffic']}" if flow.get("web") is not None else "")
 
 
 def _plain(value: Any) -> str:

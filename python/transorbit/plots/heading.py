@@ -191,7 +191,9 @@ def settle(fig: Chart, axes: Sequence[Axes], title: str) -> None:
     beside = room - title_in - _GAP_IN
     rows = [_rows(ax) for ax in axes]
     pad = mpl.rcParams["axes.titlepad"]
-    one_line = rows[0] == 1 and not fig.note and _legend_width(_labels(first), len(_labels(first)), _HANDLE) <= beside
+    one_line = (
+        rows[0] == 1 and not fig.note and _legend_width(_widths(_labels(first)), len(_labels(first)), _HANDLE) <= beside
+    )
     if rows[0] and not one_line:
         pad += (_LINE * rows[0] + 0.3) * small
     if fig.note:
@@ -237,20 +239,27 @@ def _rows(ax: Axes) -> int:
 
 def _columns(labels: Sequence[str], room_in: float, handle: float) -> int:
     """As many columns as there is room for; no more than as many lines need."""
+    widths = _widths(labels)
     for most in range(len(labels), 1, -1):
         count = -(-len(labels) // -(-len(labels) // most))
-        if _legend_width(labels, count, handle) <= room_in:
+        if count * min(widths) <= room_in and _legend_width(widths, count, handle) <= room_in:
             return count
     return 1
 
 
-def _legend_width(labels: Sequence[str], count: int, handle: float) -> float:
+def _widths(labels: Sequence[str]) -> list[float]:
+    """The inches that the texts of a legend take."""
+    size = text_size("legend.fontsize")
+    return [width_in(label, size) for label in labels]
+
+
+def _legend_width(widths: Sequence[float], count: int, handle: float) -> float:
     """The inches that a legend of so many columns takes; they are filled one after the other."""
     size = text_size("legend.fontsize")
-    deep, longer = divmod(len(labels), count)
+    deep, longer = divmod(len(widths), count)
     ends = [deep * (column + 1) + min(column + 1, longer) for column in range(count)]
-    columns = [labels[start:end] for start, end in zip([0, *ends], ends, strict=False)]
-    texts = sum(max(width_in(label, size) for label in column) for column in columns)
+    columns = [widths[start:end] for start, end in zip([0, *ends], ends, strict=False)]
+    texts = sum(map(max, columns))
     around = len(columns) * (handle + _AFTER_HANDLE) + (len(columns) - 1) * _BETWEEN + 0.6
     return texts + around * size / _POINTS_PER_IN
 

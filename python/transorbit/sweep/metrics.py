@@ -43,7 +43,8 @@ _ON_SCALE = re.compile(
     r"""(?:(?P<times>\d+(?:\.\d+)?)\s*\*\s*)?
     (?:(?P<aggregate>sum|avg|mean|min|max|median|any_value|first|last|quantile(?:_cont|_disc)?)
     \(\s*(?P<column>"[^"]+"|\w+)\s*(?:,\s*[\d.]+\s*)?\)|"(?P<bare>[^"]+)")
-    (?:\s*/\s*(?P<by>\d+(?:\.\d+)?(?:e\d+)?))?""",
+    (?:\s*/\s*(?P<by>\d+(?:\.\d+)?(?:e\d+)?))?
+    (?P<rate>\s*/\s*simulated_s)?""",
     re.VERBOSE | re.IGNORECASE,
 )
 
@@ -58,13 +59,16 @@ def scale_of(sql: str) -> tuple[float | None, float | None]:
     if (found["aggregate"] or "").lower() == "sum":
         # A sum of values that are 0 or more is 0 or more, and has no upper limit.
         low, high = (None if low is None or low < 0 else 0.0), None
+    elif found["rate"]:
+        return None, None
     return None if low is None else low * factor, None if high is None else high * factor
 
 
 DEFAULT = {
     metric.name: replace(metric, limits=scale_of(metric.sql))
     for metric in (
-        Metric("goodput_mbps", "sum(goodput_bps) / 1e6", "Goodput of all flows", "Mbit/s"),
+        # Not the sum of goodputs: a flow's is over its own time, and flows that have ended need not have run together.
+        Metric("goodput_mbps", "8 * sum(delivered_bytes) / 1e6 / simulated_s", "Goodput of all flows", "Mbit/s"),
         Metric("rtt_ms", "1000 * avg(rtt_mean_s)", "Mean RTT", "ms"),
         Metric("delay_ms", "1000 * avg(one_way_delay_mean_s)", "Mean one-way delay", "ms"),
         Metric(
