@@ -56,7 +56,9 @@ impl Distribution {
     #[cold]
     fn keep(&mut self, micros: u32) {
         if self.greatest.len() == self.greatest.capacity() {
-            self.greatest.reserve_exact((self.greatest.len() / 8).max(4));
+            // Twice as many while these are few, then two equal steps to all.
+            let more = if self.greatest.len() < 64 { self.greatest.len().max(4) } else { (GREATEST - 64).div_ceil(2) };
+            self.greatest.reserve_exact(more);
         }
         self.greatest.push(Reverse(micros));
     }
