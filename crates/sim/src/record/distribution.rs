@@ -7,7 +7,7 @@ use std::collections::BinaryHeap;
 /// digits for more.
 ///
 /// All are counted in a histogram, whose counters reach from the least to the greatest delay only; the greatest of the
-/// first 4096 are kept, which the percentile is among. Both lists grow by small steps: each flow has its own.
+/// first 4096 are kept, which the percentile is among.
 #[derive(Debug, Default)]
 pub(crate) struct Distribution {
     /// The greatest delays, the least of them on top; empty when there are more than [`FEW`].
@@ -83,9 +83,7 @@ impl Distribution {
         }
         let index = class - self.first;
         if index >= self.counts.len() {
-            let length = index / STEP * STEP + STEP;
-            self.counts.reserve_exact(length - self.counts.len());
-            self.counts.resize(length, 0);
+            self.counts.resize(index / STEP * STEP + STEP, 0);
         }
         self.counts[index] += 1;
     }
