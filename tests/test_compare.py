@@ -41,6 +41,19 @@ def line(out: str, begins: str) -> str:
     return next(" ".join(each.split()) for each in out.splitlines() if each.startswith(begins))
 
 
+def test_goodput_of_short_transfers_is_less_than_the_link_carries(command: Callable[..., Outcome]) -> None:
+    traffic = 'flows.0.traffic={ kind = "bulk", size = "10 kB" }'
+    rates = ("--set", "last_hop.rate=1 Mbit/s", "--set", "path.delay=1 ms")
+    for name, count in (("a", 20), ("b", 10)):
+        flows = ("--set", f"flows.0.count={count}", "--set", "flows.0.start_spread=1.5 s", "--set", traffic)
+        assert command(*RUN, *flows, *rates, "--out", name).code == 0
+    told = json.loads(command("compare", "a", "b", "--json").out)
+    goodputs = [told[name]["Goodput of all flows"] for name in ("a", "b")]
+    flows_of = {name: to.Result.load(name).summary["flows"] for name in ("a", "b")}
+    assert goodputs == [8 * sum(flow["delivered_bytes"] for flow in own) / 2 for own in flows_of.values()]
+    assert goodputs[0] < 1e6 < sum(flow["goodput_bps"] for flow in flows_of["a"])
+
+
 def test_runs_stand_side_by_side_with_their_difference(three: list[str], command: Callable[..., Outcome]) -> None:
     rates = [to.Result.load(name).goodput_bps for name in three]
     done = command("compare", "a", "b")

@@ -138,16 +138,16 @@ main.run(sys.argv[2:])
 """
 
 
-@pytest.mark.parametrize(("step", "seed"), [(0, 1), (1, 1), (2, 2)])
+@pytest.mark.parametrize(("step", "seed"), [(0, 1), (1, 1), (2, 1), (3, 2)])
 def test_who_is_killed_while_a_result_is_replaced_loses_none(
     step: int, seed: int, here: Path, command: Callable[..., Outcome]
 ) -> None:
-    """Before the old one is taken away, between the two renames, and when the new one is there."""
+    """Before the old one is found and taken away, between the two renames, and when the new one is there."""
     run = ("run", "lab-fixed", *SHORT, "--out", "r")
     assert command(*run).code == 0
     other = subprocess.run([sys.executable, "-c", KILLED, str(step), *run, "--seed", "2", "--force"], check=False)
     assert other.returncode == -signal.SIGKILL
-    assert (here / "r").exists() == (step != 1)
+    assert (here / "r").exists() == (step != 2)
     assert [*here.glob(".r.*")], "it left something"
 
     # Whoever comes next finds a whole result: of the first or the second run, and never neither.
@@ -337,6 +337,22 @@ def test_a_folder_that_another_process_has_filled_meanwhile_is_left(tmp_path: Pa
             (other / "summary.json").write_text("the other's")
     texts = {folder.name: (folder / "summary.json").read_text() for folder in tmp_path.iterdir()}
     assert texts == {"r": "the other's", "r-2": "mine"}
+
+
+def test_a_folder_of_somebody_else_is_never_chosen(here: Path, command: Callable[..., Outcome]) -> None:
+    (here / "results/lab-fixed-2").mkdir(parents=True)
+    (here / "results/lab-fixed-2/thesis.txt").write_text("mine")
+    assert command("run", "lab-fixed", *SHORT).code == 0
+    assert command("run", "lab-fixed", *SHORT, "--seed", "7").code == 0
+    assert (here / "results/lab-fixed-2/thesis.txt").read_text() == "mine"
+    assert to.Result.load("results/lab-fixed-3").summary["seed"] == 7
+
+    with (
+        pytest.raises(FileExistsError, match=r"thesis|is not a result folder"),
+        _folder.replacing(here / "r", choose=lambda: here / "results/lab-fixed-2"),
+    ):
+        pass
+    assert (here / "results/lab-fixed-2/thesis.txt").read_text() == "mine"
 
 
 @pytest.mark.usefixtures("here")

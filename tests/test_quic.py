@@ -10,6 +10,7 @@ import pytest
 
 import transorbit as to
 from transorbit import packets, plots
+from transorbit.cli import show
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -171,3 +172,19 @@ def test_a_migration_is_logged_and_begins_with_the_initial_window() -> None:
     other = [json.loads(record) for record in result.logs["flow-1-receiver"].read_text().split("\x1e")[2:]]
     closed = [event["data"] for event in other if event["name"] == "connectivity:connection_closed"]
     assert closed[0]["trigger"] == "idle_timeout", "the other may not migrate"
+
+
+def test_the_summary_tells_quic_from_tcp(here: Path, command: Callable[..., Outcome]) -> None:
+    done = command("run", "quic-web", "--set", "duration=1 s", "--no-plots", "--out", "r")
+    named = {flow["id"]: flow["transport"] for flow in to.Result.load(here / "r").summary["flows"]}
+    told = {int(line.split()[0]): line.split()[1] for line in done.out.splitlines() if line[:1].isdigit()}
+    assert {flow for flow, first in told.items() if first == "quic"} == {
+        flow for flow, transport in named.items() if transport == "quic"
+    }
+    assert "quic" in named.values()
+
+
+def test_what_many_flows_have_each_is_averaged_and_counts_are_summed() -> None:
+    flows = [{"qoe": 1.0, "rebuffers": 2}, {"qoe": 2.0, "rebuffers": 3}, {"qoe": None, "rebuffers": None}]
+    assert show._together(flows, "qoe") == show.cell("qoe", 1.5)
+    assert show._together(flows, "rebuffers") == show.cell("rebuffers", 5)

@@ -10,7 +10,7 @@ import shutil
 import sys
 import tempfile
 import weakref
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from typing import TextIO
 
+# What the system says of a folder that cannot be moved to a name because something is there.
+_OCCUPIED = frozenset({errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR})
 # Entries of the temporary folder beside the target: lock, new folder, old folder.
 _PARTS = frozenset({"lock", "new", "old"})
 
@@ -218,30 +220,35 @@ def replacing(directory: Path, kind: Kind = RESULT, choose: Callable[[], Path] |
             fresh, old = work / "new", work / "old"
             fresh.mkdir()
             yield fresh
-            while not _become(fresh, old, choose() if choose else directory):
-                pass
+            _become(fresh, old, kind, choose or (lambda: directory))
         finally:
             shutil.rmtree(work, ignore_errors=True)
 
 
-def _become(fresh: Path, old: Path, directory: Path) -> bool:
-    """Put the fresh folder in the place of `directory`; False where another process is doing the same."""
+def _become(fresh: Path, old: Path, kind: Kind, choose: Callable[[], Path]) -> None:
+    """Put the fresh folder where `choose` says; what stands there is moved to `old`, if it may be replaced."""
     # Whoever is killed from here on leaves both: `put_back` finds them.
+    directory = choose()
     try:
-        if directory.is_dir():
-            directory.rename(old)
-    except FileNotFoundError:
-        return False
-    try:
-        fresh.rename(directory)
-    except BaseException as error:
-        if isinstance(error, OSError) and error.errno in (errno.ENOTEMPTY, errno.EEXIST):
-            shutil.rmtree(old, ignore_errors=True)
-            return False
-        if old.exists():
+        while True:
+            try:
+                fresh.rename(directory)
+                return
+            except OSError as error:
+                if error.errno not in _OCCUPIED:
+                    raise
+            # Another process may have put it there since it was chosen.
+            if (again := choose()) == directory:
+                check_replaceable(directory, kind)
+                if old.exists():
+                    shutil.rmtree(old)
+                with suppress(FileNotFoundError):
+                    directory.rename(old)
+            directory = again
+    except BaseException:
+        if old.exists() and not directory.exists():
             old.rename(directory)
         raise
-    return True
 
 
 def put_back(directory: Path) -> None:

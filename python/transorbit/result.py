@@ -14,7 +14,7 @@ from transorbit import _convert, _core, _figures, _folder, _inputs, _notebook
 from transorbit._frame import frame, write_parquet
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from typing import TextIO
 
     import polars as pl
@@ -67,9 +67,7 @@ class Result:
     @property
     def goodput_bps(self) -> float:
         """Bits per second that all flows together delivered to their applications, over the simulated time."""
-        bits: int = 8 * sum(flow["delivered_bytes"] for flow in self.summary["flows"])
-        simulated_s: float = self.summary["simulated_s"]
-        return bits / simulated_s if simulated_s else 0.0
+        return goodput_bps(self.summary)
 
     @classmethod
     def from_record(
@@ -305,6 +303,13 @@ class Result:
     def __repr__(self) -> str:
         marks = ", partial" if self.partial else ""
         return f"Result({self.title!r}, seed={self.summary['seed']}, digest={self.summary['digest']!r}{marks})"
+
+
+def goodput_bps(summary: Mapping[str, Any]) -> float:
+    """As `Result.goodput_bps`, of a summary."""
+    bits: int = 8 * sum(flow["delivered_bytes"] for flow in summary["flows"])
+    simulated_s: float = summary["simulated_s"]
+    return bits / simulated_s if simulated_s else 0.0
 
 
 def provenance(

@@ -62,7 +62,7 @@ impl Comparison {
             ("random_bits", random_bits),
             ("replicas", replicas),
         ] {
-            at_least_one(field, value)?;
+            FieldError::unless_positive(field, value.into())?;
         }
         if replicas > timeslots {
             let message = format!(
@@ -122,7 +122,7 @@ impl Comparison {
 /// `loss` is no probability, or `datagrams` is 0.
 pub fn retransmission_probability(loss: f64, retransmissions: u32, datagrams: u32) -> Result<f64, FieldError> {
     probability("loss", loss)?;
-    at_least_one("datagrams", datagrams)?;
+    FieldError::unless_positive("datagrams", datagrams.into())?;
     Ok(most_retransmitted(loss, retransmissions, datagrams))
 }
 
@@ -150,7 +150,7 @@ fn most_retransmitted(loss: f64, retransmissions: u32, datagrams: u32) -> f64 {
 /// `given` is no probability, or more than any loss gives; or `datagrams` is 0.
 pub fn loss_from_retransmissions(given: f64, retransmissions: u32, datagrams: u32) -> Result<f64, FieldError> {
     probability("probability", given)?;
-    at_least_one("datagrams", datagrams)?;
+    FieldError::unless_positive("datagrams", datagrams.into())?;
     if retransmissions == 0 {
         return Ok(-libm::expm1(libm::log(given) / f64::from(datagrams)));
     }
@@ -205,7 +205,7 @@ pub fn added_delay(retransmissions: u32, round_trip: Duration) -> Duration {
 /// `packet_loss` is no probability, or `packets` is 0.
 pub fn datagram_loss(packet_loss: f64, packets: u32) -> Result<f64, FieldError> {
     probability("packet_loss", packet_loss)?;
-    at_least_one("packets", packets)?;
+    FieldError::unless_positive("packets", packets.into())?;
     Ok(-libm::expm1(f64::from(packets) * libm::log1p(-packet_loss)))
 }
 
@@ -214,10 +214,6 @@ fn probability(field: &str, value: f64) -> Result<(), FieldError> {
         return Ok(());
     }
     Err(FieldError::new(field, format!("{value} was given, a probability from 0 to 1 is expected")))
-}
-
-fn at_least_one(field: &str, value: u32) -> Result<(), FieldError> {
-    if value > 0 { Ok(()) } else { Err(FieldError::new(field, "0 was given, at least 1 is needed")) }
 }
 
 #[cfg(test)]

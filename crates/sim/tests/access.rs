@@ -182,6 +182,19 @@ fn a_frame_takes_all_that_came_until_it_begins() {
     }
 }
 
+/// Flows that deliver nothing are told why: they begin in step, or the load is too high.
+#[test]
+fn random_access_that_loses_much_is_named_where_flows_deliver_nothing() {
+    let hint = |spread: &str| {
+        let spread = format!("flows.0.start_spread={spread}");
+        let warnings = run(TRANSFER, &["flows.0.count=5000", "duration=2 s", &spread]).summary.warnings;
+        warnings.into_iter().find(|warning| warning.contains("delivered nothing")).expect("most deliver nothing")
+    };
+    assert!(hint("0 s").ends_with("flows that begin in step collide again and again (start_spread)"));
+    let load = hint("1 s");
+    assert!(load.contains("random access lost ") && load.ends_with(" sent for each slot"), "{load}");
+}
+
 #[test]
 fn carriers_that_the_method_does_not_use_are_spoken_of() {
     let edits = ["flows.0.count=5", "duration=3 s", "access.frame.random_carriers=30"];

@@ -38,11 +38,6 @@ pub(crate) fn steps(duration: Duration, step: Duration, rows: u64) -> Result<u64
     Ok(count)
 }
 
-/// A count that is not 0.
-pub(crate) fn positive_count(field: &str, count: u64) -> Result<(), ScenarioError> {
-    if count > 0 { Ok(()) } else { Err(ScenarioError::new(field, "0 was given, at least 1 is needed")) }
-}
-
 /// An instant in seconds that may be negative.
 pub(crate) fn instant(field: &str, seconds: f64) -> Result<f64, ScenarioError> {
     match seconds.abs() <= LONGEST_S {

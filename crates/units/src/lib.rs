@@ -44,6 +44,14 @@ impl FieldError {
         FieldError { field: field.into(), message: message.into() }
     }
 
+    /// Refuses a count of 0.
+    ///
+    /// # Errors
+    /// The count of `field` is 0.
+    pub fn unless_positive(field: &str, count: u64) -> Result<(), FieldError> {
+        if count > 0 { Ok(()) } else { Err(FieldError::new(field, "0 was given, at least 1 is needed")) }
+    }
+
     /// An error in the file `name` that `field` names.
     pub fn in_file(field: &str, name: &str, (line, message): RowError) -> FieldError {
         let line = line.map(|line| format!(" line {line}")).unwrap_or_default();

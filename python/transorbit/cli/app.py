@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -51,7 +52,7 @@ from transorbit.cli.view import HELP as VIEW_HELP
 from transorbit.cli.view import view
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
     from transorbit.result import Result
 
@@ -129,7 +130,10 @@ def run(
     run_plugins(plugin)
     ready = load(scenario, set_, outside=outside)
     root = None if seed is None else parse.seed(seed)
-    directory = None if json_ and not out else _result_folder(ready, root, scenario, out, force=force)
+    place, identity = out or Path("results") / scenario.stem, ready.identity(root)
+    if out:
+        check_out(out, same=_folder.is_of(out, identity), force=force)
+    directory = None if json_ and not out else _free(place, identity, force=force)
     if directory:
         _folder.check_replaceable(directory)
     elif records_packets(ready):
@@ -147,7 +151,8 @@ def run(
             print(show.summary(result), flush=True)
 
     if directory:
-        choose = _choice(out or _default(scenario), ready.identity(root), force=force, part=stopped is not None)
+        # Another run may have written into it meanwhile.
+        choose = partial(_free, place, identity, force=force, part=stopped is not None)
         directory = keep(result, directory, plots=plots, choose=choose, tell=tell)
         if not (quiet or json_):
             print(f"Result: {directory}")
@@ -329,30 +334,20 @@ def _of_options(error: to.ScenarioError) -> Exception:
     return UsageError(f"{option}: {message}") if option else error
 
 
-def _default(scenario: Path) -> Path:
-    """Where the results of a scenario file go."""
-    return Path("results") / scenario.stem
+def _free(place: Path, identity: Mapping[str, object], *, force: bool, part: bool = False) -> Path:
+    """Where a result goes: never over that of another scenario or seed, unless that is said, nor a part over the whole.
 
-
-def _result_folder(ready: to.Scenario, seed: int | None, scenario: Path, out: Path | None, *, force: bool) -> Path:
-    """Where the result goes: never over that of another scenario or seed, unless that is said."""
-    identity = ready.identity(seed)
-    if out:
-        check_out(out, same=_folder.is_of(out, identity), force=force)
-        return out
-    return _folder.numbered(_default(scenario), lambda folder: force or _folder.is_of(folder, identity))
-
-
-def _choice(directory: Path, identity: Mapping[str, object], *, force: bool, part: bool) -> Callable[[], Path]:
-    """What chooses the folder of a result that is written: that of another scenario or seed may be there since."""
+    `place`, or the first of `place`-2, -3, ... that is free.
+    """
 
     def is_free(folder: Path) -> bool:
+        same = _folder.is_of(folder, identity) or (force and folder == place)
         if part and (folder / "summary.json").is_file() and not (folder / "PARTIAL").is_file():
-            # A part does not replace the whole.
             return False
-        return (force and folder == directory) or _folder.is_of(folder, identity)
+        # Of the others a folder that is no result is somebody's.
+        return same and (folder == place or not folder.exists() or (folder / "provenance.json").is_file())
 
-    return lambda: _folder.numbered(directory, is_free)
+    return _folder.numbered(place, is_free)
 
 
 def _run(scenario: to.Scenario, seed: int | None, *, bar: bool, scratch: Path | None) -> tuple[Result, str | None]:

@@ -219,7 +219,7 @@ def keep(
 
 
 def _draw(result: to.Result, directory: Path, *, plots: bool | None) -> None:
-    """Draw into a result folder, which another process may put in its place meanwhile."""
+    """Draw into a result folder; once more where another process has put the same result in its place meanwhile."""
     try:
         result._draw(directory, plots=plots)
     except FileNotFoundError:

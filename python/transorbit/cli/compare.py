@@ -17,6 +17,7 @@ from transorbit.cli import show
 from transorbit.cli.common import examples
 from transorbit.cli.errors import UsageError
 from transorbit.cli.tables import Column, facts, table
+from transorbit.result import goodput_bps
 from transorbit.sweep.differences import ALL
 
 if TYPE_CHECKING:
@@ -165,11 +166,6 @@ def _mean(key: str) -> Callable[[Summary], float | None]:
     return mean
 
 
-def _goodput(summary: Summary) -> float:
-    simulated_s: float = summary["simulated_s"]
-    return 8 * sum(flow["delivered_bytes"] for flow in summary["flows"]) / simulated_s if simulated_s else 0.0
-
-
 def _never_decoded(summary: Summary) -> float | None:
     harq = summary["last_hop"]["harq"]
     sent = sum(harq["decoded_after"]) + harq["failed"]
@@ -177,7 +173,7 @@ def _never_decoded(summary: Summary) -> float | None:
 
 
 _LINES: list[_Line] = [
-    ("Goodput of all flows", _goodput, _numbers.rate, None),
+    ("Goodput of all flows", goodput_bps, _numbers.rate, None),
     ("Packets sent", _count("sent_packets"), str, None),
     ("Fast retransmits", _count("dupack_events"), str, _share("dupack_events")),
     ("Timeouts", _count("rto_events"), str, _share("rto_events")),

@@ -8,7 +8,6 @@ use toml::Value;
 use units::{BitRate, Duration};
 
 use super::schemes::{Named, named_schemes, return_link};
-use crate::bounds::positive_count;
 
 /// What is asked of the equations.
 #[derive(Clone, Debug, PartialEq)]
@@ -117,7 +116,7 @@ impl AnalysisReport {
         let schemes = named_schemes(scenario, &access, options.methods.as_deref())?;
         let compared = schemes.into_iter().map(|named| Compared::new(named, &access)).collect::<Result<Vec<_>, _>>()?;
         for (i, &users) in options.users.iter().enumerate() {
-            positive_count(&format!("users.{i}"), users.into())?;
+            ScenarioError::unless_positive(&format!("users.{i}"), users.into())?;
         }
         let block_slots = access.frame.block_slots;
         let dedicated_bits = compared[0].comparison.dedicated_bits;

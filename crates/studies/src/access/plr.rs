@@ -13,7 +13,6 @@ use toml::Value;
 use units::Files;
 
 use super::schemes::{Named, named_schemes, options, return_link};
-use crate::bounds::positive_count;
 
 /// What a study of packet loss asks.
 #[derive(Clone, Debug, PartialEq)]
@@ -119,7 +118,7 @@ impl PlrStudy {
         let curve = |named: Named| Curve::new(named, &access, layout, &mut files);
         let schemes = named_schemes(scenario, &access, options.methods.as_deref())?;
         let curves = schemes.into_iter().map(curve).collect::<Result<Vec<_>, _>>()?;
-        positive_count("bursts", options.bursts)?;
+        ScenarioError::unless_positive("bursts", options.bursts)?;
         let seed = options.seed.unwrap_or(config.seed);
         Ok(PlrStudy {
             layout,
