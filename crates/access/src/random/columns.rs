@@ -2,34 +2,38 @@
 
 /// Which timeslots (columns of the frame) a terminal already uses. Those of random and dedicated access are in the same
 /// set: the terminal has one amplifier.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct Columns {
-    /// A bit for each of the first 64 columns, set if it is taken: few frames have more.
-    taken: u64,
-    /// The same for the others.
-    taken_beyond: Box<[u64]>,
-    columns: u32,
+    /// All columns, those that are free first.
+    columns: Box<[u32]>,
     free: u32,
+    /// Of each column: its index there, where that is known.
+    index_of: Box<[u32]>,
+    is_indexed: bool,
+}
+
+/// The free columns, to be drawn from.
+pub(super) struct FreeColumns<'a> {
+    columns: &'a mut [u32],
+    /// Those of `columns` that are free: the first so many.
+    count: u32,
 }
 
 impl Columns {
     /// All columns of a frame with `timeslots` (N_S), free.
     pub fn new(timeslots: u32) -> Columns {
-        let beyond = timeslots.saturating_sub(u64::BITS).div_ceil(u64::BITS) as usize;
-        let taken_beyond = vec![0; beyond].into_boxed_slice();
-        Columns { taken: 0, taken_beyond, columns: timeslots, free: timeslots }
+        let columns: Box<[u32]> = (0..timeslots).collect();
+        Columns { index_of: columns.clone(), columns, free: timeslots, is_indexed: true }
     }
 
     /// Frees all columns, for the next frame.
     pub fn clear(&mut self) {
-        self.taken = 0;
-        self.taken_beyond.fill(0);
-        self.free = self.columns;
+        self.free = self.timeslots();
     }
 
     /// The number of columns.
     pub fn timeslots(&self) -> u32 {
-        self.columns
+        self.columns.len() as u32
     }
 
     /// The number of columns that are free.
@@ -40,69 +44,72 @@ impl Columns {
 
     /// Whether a column, from 0, is free.
     pub fn is_free(&self, column: u32) -> bool {
-        self.word(column / u64::BITS) >> (column % u64::BITS) & 1 == 0
+        match self.is_indexed {
+            true => self.index_of[column as usize] < self.free,
+            false => self.columns[..self.free as usize].contains(&column),
+        }
     }
 
     /// Takes a column; false if it was taken already.
     #[inline]
     pub fn take(&mut self, column: u32) -> bool {
-        debug_assert!(column < self.columns, "column {column} of {}", self.columns);
-        let word = if column < u64::BITS { &mut self.taken } else { self.word_beyond_mut(column) };
-        let bit = 1 << (column % u64::BITS);
-        if *word & bit != 0 {
+        if !self.is_indexed {
+            self.index();
+        }
+        let index = self.index_of[column as usize];
+        if index >= self.free {
             return false;
         }
-        *word |= bit;
-        self.free -= 1;
+        let mut free = FreeColumns { columns: &mut self.columns, count: self.free };
+        free.take(index);
+        self.free = free.count;
+        let moved = self.columns[index as usize];
+        (self.index_of[moved as usize], self.index_of[column as usize]) = (index, self.free);
         true
     }
 
-    /// The columns that are taken, a bit for each, if one word has them all.
-    #[inline]
-    pub(super) fn taken(&self) -> Option<u64> {
-        (self.columns <= u64::BITS).then_some(self.taken)
-    }
-
-    /// Takes columns more: `taken` are those that are taken then, where [`Columns::taken`] has them all.
-    #[inline]
-    pub(super) fn take_all(&mut self, taken: u64, more: u32) {
-        self.taken = taken;
-        self.free -= more;
-    }
-
     #[cold]
-    fn word_beyond_mut(&mut self, column: u32) -> &mut u64 {
-        &mut self.taken_beyond[(column / u64::BITS) as usize - 1]
+    fn index(&mut self) {
+        for (index, &column) in (0..).zip(&self.columns) {
+            self.index_of[column as usize] = index;
+        }
+        self.is_indexed = true;
     }
 
-    fn word(&self, number: u32) -> u64 {
-        if number == 0 { self.taken } else { self.taken_beyond[number as usize - 1] }
+    /// Calls `draw` with the free columns, of which it may take some.
+    #[inline(always)]
+    pub(super) fn draw(&mut self, draw: impl FnOnce(&mut FreeColumns<'_>)) {
+        self.is_indexed = false;
+        let mut free = FreeColumns { columns: &mut self.columns, count: self.free };
+        draw(&mut free);
+        self.free = free.count;
     }
 
     /// How many of `columns` (at most all) from `first` are free, continuing with the first column after the last.
     pub(super) fn free_among(&self, first: u32, columns: u32) -> u32 {
-        if columns >= self.columns {
-            return self.free;
-        }
-        let end = first + columns;
-        if end <= self.columns {
-            self.free_between(first, end)
-        } else {
-            self.free_between(first, self.columns) + self.free_between(0, end - self.columns)
-        }
+        let timeslots = self.timeslots();
+        let among = (first..timeslots).chain(0..first).take(columns as usize);
+        among.filter(|&column| self.is_free(column)).count() as u32
+    }
+}
+
+impl FreeColumns<'_> {
+    #[inline(always)]
+    pub(super) fn count(&self) -> u32 {
+        self.count
     }
 
-    fn free_between(&self, first: u32, end: u32) -> u32 {
-        let mut taken = 0;
-        let mut column = first;
-        while column < end {
-            let next = ((column / 64 + 1) * 64).min(end);
-            let word = self.word(column / 64) >> (column % 64);
-            let mask = u64::MAX >> (64 - (next - column));
-            taken += (word & mask).count_ones();
-            column = next;
-        }
-        end - first - taken
+    /// One of them, counted from 0 in no order.
+    #[inline(always)]
+    pub(super) fn column(&self, index: u32) -> u32 {
+        self.columns[index as usize]
+    }
+
+    /// Takes the one with this index.
+    #[inline(always)]
+    pub(super) fn take(&mut self, index: u32) {
+        self.count -= 1;
+        self.columns.swap(index as usize, self.count as usize);
     }
 }
 
@@ -117,19 +124,29 @@ mod tests {
         assert!(columns.take(7) && !columns.take(7) && columns.take(8));
         assert_eq!((columns.free(), columns.is_free(7), columns.is_free(9)), (38, false, true));
         columns.clear();
-        assert_eq!(columns, Columns::new(40));
+        assert!((0..40).all(|column| columns.is_free(column)) && columns.free() == 40);
     }
 
     proptest! {
         #[test]
         fn free_columns_are_those_that_were_not_taken(
-            size in 1u32..200, taken in prop::collection::vec(0u32..200, 0..100), first in 0u32..200, span in 0u32..250,
+            size in 1u32..200, taken in prop::collection::vec((0u32..200, any::<bool>()), 0..100), first in 0u32..200,
+            span in 0u32..250,
         ) {
             let mut columns = Columns::new(size);
             let mut plain = vec![true; size as usize];
-            for column in taken.into_iter().map(|column| column % size) {
-                prop_assert_eq!(columns.take(column), plain[column as usize]);
-                plain[column as usize] = false;
+            for (column, is_drawn) in taken {
+                if is_drawn && columns.free() > 0 {
+                    let index = column % columns.free();
+                    columns.draw(|free| {
+                        plain[free.column(index) as usize] = false;
+                        free.take(index);
+                    });
+                } else {
+                    let column = column % size;
+                    prop_assert_eq!(columns.take(column), plain[column as usize]);
+                    plain[column as usize] = false;
+                }
             }
             prop_assert_eq!(columns.free() as usize, plain.iter().filter(|&&free| free).count());
             let first = first % size;

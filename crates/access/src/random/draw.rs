@@ -73,20 +73,12 @@ pub(super) struct Digits<'a, R: ?Sized> {
 }
 
 /// Bits of a draw that are used.
-pub(super) const BITS_OF_A_DRAW: u32 = 40;
+const BITS_OF_A_DRAW: u32 = 40;
 
 /// Bits that a number below a bound uses.
 #[inline]
 pub(super) fn bits_of(bound: u32) -> u32 {
     u32::BITS - bound.leading_zeros()
-}
-
-/// The next digit of a fraction in the base of the bound.
-#[inline(always)]
-pub(super) fn next_digit(fraction: &mut u64, bound: u32) -> u32 {
-    let product = u128::from(*fraction) * u128::from(bound);
-    *fraction = product as u64;
-    (product >> 64) as u32
 }
 
 impl<'a, R: Rng + ?Sized> Digits<'a, R> {
@@ -103,16 +95,36 @@ impl<'a, R: Rng + ?Sized> Digits<'a, R> {
     /// Draws numbers from 0 to `bound - 1` until `find` accepts one, and returns its answer.
     #[inline]
     pub(super) fn find_below<T>(&mut self, bound: u32, mut find: impl FnMut(u32) -> Option<T>) -> T {
-        let bits = bits_of(bound);
         loop {
-            self.bits_left = self.bits_left.checked_sub(bits).unwrap_or_else(|| {
-                self.fraction = self.rng.next_u64();
-                BITS_OF_A_DRAW - bits
-            });
-            if let Some(found) = find(next_digit(&mut self.fraction, bound)) {
+            self.reserve(bits_of(bound));
+            if let Some(found) = find(self.next(bound)) {
                 return found;
             }
         }
+    }
+
+    /// A number below each of two bounds, whose product has at most so many bits.
+    #[inline(always)]
+    pub(super) fn both_below(&mut self, first: u32, second: u32, bits: u32) -> (u32, u32) {
+        self.reserve(bits);
+        (self.next(first), self.next(second))
+    }
+
+    /// Makes sure that the fraction has so many bits left.
+    #[inline(always)]
+    fn reserve(&mut self, bits: u32) {
+        self.bits_left = self.bits_left.checked_sub(bits).unwrap_or_else(|| {
+            self.fraction = self.rng.next_u64();
+            BITS_OF_A_DRAW - bits
+        });
+    }
+
+    /// The next digit of the fraction in the base of the bound.
+    #[inline(always)]
+    fn next(&mut self, bound: u32) -> u32 {
+        let product = u128::from(self.fraction) * u128::from(bound);
+        self.fraction = product as u64;
+        (product >> 64) as u32
     }
 }
 

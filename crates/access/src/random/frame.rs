@@ -4,9 +4,10 @@ use rand::Rng;
 use units::chance::{normal, unit_interval};
 
 use super::columns::Columns;
-use super::decode::{Bursts, Decoder, Slot};
-use super::draw::{BITS_OF_A_DRAW, Digits, bits_of, next_digit};
+use super::decode::{Bursts, Decoder};
+use super::draw::Digits;
 use super::layout::RandomLayout;
+use super::placement::Block;
 use super::plr_table::PlrTable;
 use super::scheme::{Decoding, ReplicaLaw, Scheme};
 
@@ -20,10 +21,7 @@ pub struct RandomFrame {
     replicas: ReplicaLaw,
     receiver: Receiver,
     layout: RandomLayout,
-    /// A bit for the column of each slot of a block that begins in the first column, and so on: a block that begins in
-    /// another column finds its slots' from there. None where columns are more than bits.
-    bit_of: Vec<u64>,
-    blocks: u32,
+    blocks: Vec<Block>,
     bursts: Bursts,
     is_decoded: bool,
     counters: RandomCounters,
@@ -84,15 +82,8 @@ impl RandomFrame {
             payload_bits: scheme.payload_bits,
             replicas: scheme.replicas,
             receiver,
-            bit_of: match Columns::new(layout.timeslots).taken() {
-                Some(_) => {
-                    let slots = 0..layout.timeslots + (layout.block_slots + 1).next_power_of_two();
-                    slots.map(|slot| 1 << (slot % layout.timeslots)).collect()
-                }
-                None => Vec::new(),
-            },
             layout,
-            blocks: 0,
+            blocks: Vec::new(),
             bursts: Bursts::new(each),
             is_decoded: false,
             counters: RandomCounters::default(),
@@ -113,7 +104,9 @@ impl RandomFrame {
             self.is_decoded || self.bursts.packets() == 0,
             "a frame with packets is decoded before the next begins"
         );
-        self.blocks = blocks;
+        let RandomFrame { layout, blocks: known, .. } = self;
+        known.truncate(blocks as usize);
+        known.extend((known.len() as u32..blocks).map(|block| Block::new(layout, block)));
         self.bursts.clear(blocks as usize * self.layout.block_slots as usize);
         self.is_decoded = false;
         match &mut self.receiver {
@@ -144,20 +137,9 @@ impl RandomFrame {
             Receiver::Unequal { spread_db, .. } => draw_power(*spread_db, rng),
             _ => 0,
         };
-        if self.is_open(columns) {
-            self.place(1, replicas, columns, rng);
-            if let Receiver::Unequal { powers, .. } = &mut self.receiver {
-                powers.push(power);
-            }
-            return true;
-        }
         let mut digits = Digits::new(rng);
         let Some(block) = self.choose_block(columns, replicas, &mut digits) else { return false };
-        if self.layout.one_amplifier {
-            self.place_in_free_columns(block, replicas, columns, digits);
-        } else {
-            self.place_in_any_slots(block, replicas, digits);
-        }
+        self.layout.place(self.blocks[block as usize], self.bursts.push_packets(1, replicas), columns, &mut digits);
         match &mut self.receiver {
             Receiver::Equal(_) => {}
             Receiver::Unequal { powers, .. } => powers.push(power),
@@ -173,9 +155,7 @@ impl RandomFrame {
     /// added one by one.
     pub fn room(&self, columns: &Columns) -> Option<u32> {
         match (&self.replicas, &self.receiver) {
-            (&ReplicaLaw::Fixed(replicas), Receiver::Equal(_)) if self.is_open(columns) => {
-                Some(columns.free() / replicas)
-            }
+            (&ReplicaLaw::Fixed(replicas), Receiver::Equal(_)) if self.is_open() => Some(columns.free() / replicas),
             _ => None,
         }
     }
@@ -185,85 +165,20 @@ impl RandomFrame {
         let ReplicaLaw::Fixed(replicas) = self.replicas else {
             panic!("packets with drawn numbers of replicas are added one by one")
         };
-        self.place(packets, replicas, columns, rng);
+        let mut digits = Digits::new(rng);
+        let slot_of = self.bursts.push_packets(packets, replicas);
+        columns.draw(|free| {
+            for slots in slot_of.chunks_exact_mut(replicas as usize) {
+                let block = self.blocks[digits.below(self.blocks.len() as u32) as usize];
+                self.layout.place_in_columns(block, slots, free, &mut digits);
+            }
+        });
     }
 
-    /// Whether each block has a slot in each column, so that it has room where the terminal has columns left, and the
-    /// columns are few.
+    /// Whether each block has a slot in each column, so that it has room where the terminal has columns left.
     #[inline]
-    fn is_open(&self, columns: &Columns) -> bool {
-        let RandomLayout { timeslots, block_slots, one_amplifier } = self.layout;
-        let is_table = matches!(self.receiver, Receiver::Table { .. });
-        one_amplifier && block_slots >= timeslots && self.blocks > 0 && columns.taken().is_some() && !is_table
-    }
-
-    /// Places packets with so many replicas where [`RandomFrame::is_open`] and columns are left.
-    #[inline]
-    fn place(&mut self, packets: u32, replicas: u32, columns: &mut Columns, rng: &mut (impl Rng + ?Sized)) {
-        match bits_of(self.layout.block_slots) {
-            6 => self.place_in::<6, 64>(packets, replicas, columns, rng),
-            7 => self.place_in::<7, 128>(packets, replicas, columns, rng),
-            8 => self.place_in::<8, 256>(packets, replicas, columns, rng),
-            _ => {
-                for _ in 0..packets {
-                    let mut digits = Digits::new(rng);
-                    let block = digits.below(self.blocks);
-                    self.place_in_free_columns(block, replicas, columns, digits);
-                }
-            }
-        }
-    }
-
-    /// As [`RandomFrame::place`] for blocks with slots whose numbers have so many bits, of which there are so many: the
-    /// compiler then knows how many a draw serves, and that each has a column.
-    fn place_in<const BITS: u32, const NUMBERS: usize>(
-        &mut self,
-        packets: u32,
-        replicas: u32,
-        columns: &mut Columns,
-        rng: &mut (impl Rng + ?Sized),
-    ) {
-        let mut taken = columns.taken().expect("few columns");
-        let (blocks, RandomLayout { timeslots, block_slots, .. }) = (self.blocks, self.layout);
-        let bound = block_slots & (NUMBERS as u32 - 1);
-        let after_the_block = (BITS_OF_A_DRAW - bits_of(blocks)) / BITS;
-        let before = self.bursts.packets() as u32;
-        let (slot_of, left) = self.bursts.push_packets(packets, replicas);
-        'packets: for (packet, slots) in (before..).zip(slot_of.chunks_exact_mut(replicas as usize)) {
-            let burst = Slot::with(packet);
-            let mut fraction = rng.next_u64();
-            let first = next_digit(&mut fraction, blocks) * block_slots;
-            let left = &mut left[first as usize..][..block_slots as usize];
-            let bit_of = self.bit_of[(first % timeslots) as usize..].first_chunk::<NUMBERS>().expect("long enough");
-            let mut rest = slots.iter_mut();
-            let mut next = rest.next().expect("a packet has replicas");
-            // Of 40 columns the last free one is found after 40 draws. True once the packet has all slots.
-            let mut draw = |fraction: &mut u64| {
-                let slot = next_digit(fraction, bound);
-                let bit = bit_of[slot as usize];
-                if taken & bit != 0 {
-                    return false;
-                }
-                taken |= bit;
-                left[slot as usize].add(burst);
-                *next = first + slot;
-                rest.next().map(|following| next = following).is_none()
-            };
-            for _ in 0..after_the_block {
-                if draw(&mut fraction) {
-                    continue 'packets;
-                }
-            }
-            loop {
-                fraction = rng.next_u64();
-                for _ in 0..BITS_OF_A_DRAW / BITS {
-                    if draw(&mut fraction) {
-                        continue 'packets;
-                    }
-                }
-            }
-        }
-        columns.take_all(taken, packets * replicas);
+    fn is_open(&self) -> bool {
+        self.layout.one_amplifier && self.layout.has_all_columns() && !self.blocks.is_empty()
     }
 
     fn choose_block(
@@ -272,15 +187,16 @@ impl RandomFrame {
         replicas: u32,
         digits: &mut Digits<'_, impl Rng + ?Sized>,
     ) -> Option<u32> {
-        if self.blocks == 0 {
+        let blocks = self.blocks.len() as u32;
+        if blocks == 0 {
             return None;
         }
-        let block = digits.below(self.blocks);
+        let block = digits.below(blocks);
         if self.has_room(block, columns, replicas) {
             return Some(block);
         }
         // Rare. The block is uniform among those with room, as if blocks without room were drawn again.
-        let with_room = || (0..self.blocks).filter(|&block| self.has_room(block, columns, replicas));
+        let with_room = || (0..blocks).filter(|&block| self.has_room(block, columns, replicas));
         let count = with_room().count() as u32;
         if count == 0 {
             return None;
@@ -308,40 +224,6 @@ impl RandomFrame {
         columns.free_among(first_column, columns_of_block) >= replicas
     }
 
-    fn place_in_free_columns(
-        &mut self,
-        block: u32,
-        replicas: u32,
-        columns: &mut Columns,
-        mut digits: Digits<'_, impl Rng + ?Sized>,
-    ) {
-        let RandomLayout { timeslots, block_slots, .. } = self.layout;
-        let first = block * block_slots;
-        let burst = Slot::with(self.bursts.packets() as u32);
-        let (slots, left) = self.bursts.push_packets(1, replicas);
-        for slot_of_replica in slots {
-            *slot_of_replica = digits.find_below(block_slots, |slot| {
-                let slot = first + slot;
-                columns.take(slot % timeslots).then_some(slot)
-            });
-            left[*slot_of_replica as usize].add(burst);
-        }
-    }
-
-    fn place_in_any_slots(&mut self, block: u32, replicas: u32, mut digits: Digits<'_, impl Rng + ?Sized>) {
-        let RandomLayout { block_slots, .. } = self.layout;
-        let burst = Slot::with(self.bursts.packets() as u32);
-        let (slots, left) = self.bursts.push_packets(1, replicas);
-        for replica in 0..slots.len() {
-            let (before, slot) = slots.split_at_mut(replica);
-            slot[0] = digits.find_below(block_slots, |slot| {
-                let slot = block * block_slots + slot;
-                (!before.contains(&slot)).then_some(slot)
-            });
-            left[slot[0] as usize].add(burst);
-        }
-    }
-
     /// Decodes the frame. From `rng` only a table of loss rates draws, once for each packet.
     ///
     /// # Panics
@@ -349,7 +231,7 @@ impl RandomFrame {
     pub fn decode(&mut self, rng: &mut (impl Rng + ?Sized)) {
         assert!(!self.is_decoded, "a frame is decoded once");
         self.is_decoded = true;
-        self.counters.blocks += u64::from(self.blocks);
+        self.counters.blocks += self.blocks.len() as u64;
         self.bursts.complete();
         self.counters.offered_bursts += self.bursts.bursts() as u64;
         self.counters.collided_bursts += self.bursts.collided() as u64;

@@ -20,4 +20,10 @@ impl RandomLayout {
     pub(super) fn most_replicas(&self) -> u32 {
         if self.one_amplifier { self.block_slots.min(self.timeslots) } else { self.block_slots }
     }
+
+    /// Whether each block has a slot in each column.
+    #[inline]
+    pub(super) fn has_all_columns(&self) -> bool {
+        self.block_slots >= self.timeslots
+    }
 }

@@ -25,6 +25,7 @@ mod decode;
 mod draw;
 mod frame;
 mod layout;
+mod placement;
 mod plr_table;
 mod replica_count;
 mod scheme;

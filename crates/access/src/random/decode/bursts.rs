@@ -3,7 +3,7 @@
 /// The bursts of a frame.
 #[derive(Debug, Default)]
 pub(in crate::random) struct Bursts {
-    /// The bursts that are left in each slot: all, until the frame is decoded.
+    /// The bursts that are left in each slot: none until all packets have come, then all until they are decoded.
     left: Vec<Slot>,
     /// Of each packet, if all have the same number.
     each: Option<u32>,
@@ -22,17 +22,17 @@ pub(in crate::random) struct Bursts {
 /// The bursts in a slot: how many, and above these 32 bits the sum of their packets' numbers, modulo 2^32. So one that
 /// is alone is known without a list.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(in crate::random) struct Slot(u64);
+pub(super) struct Slot(u64);
 
 impl Slot {
     /// A slot with a burst of this packet.
     #[inline(always)]
-    pub(in crate::random) fn with(packet: u32) -> Slot {
+    pub(super) fn with(packet: u32) -> Slot {
         Slot(u64::from(packet) << 32 | 1)
     }
 
     #[inline(always)]
-    pub(in crate::random) fn add(&mut self, other: Slot) {
+    pub(super) fn add(&mut self, other: Slot) {
         self.0 = self.0.wrapping_add(other.0);
     }
 
@@ -79,9 +79,9 @@ impl Bursts {
     }
 
     /// Adds so many packets of so many bursts. Returns where their slots are to be written, those of each packet
-    /// different, and the slots, to which the bursts are to be added.
+    /// different.
     #[inline]
-    pub(in crate::random) fn push_packets(&mut self, packets: u32, bursts: u32) -> (&mut [u32], &mut [Slot]) {
+    pub(in crate::random) fn push_packets(&mut self, packets: u32, bursts: u32) -> &mut [u32] {
         let start = self.count;
         self.count += packets as usize * bursts as usize;
         if self.count > self.slot_of.len() {
@@ -92,7 +92,7 @@ impl Bursts {
             None => self.starts.extend((1..=packets).map(|packet| start as u32 + packet * bursts)),
         }
         self.packets += packets as usize;
-        (&mut self.slot_of[start..self.count], &mut self.left)
+        &mut self.slot_of[start..self.count]
     }
 
     #[cold]
@@ -104,6 +104,7 @@ impl Bursts {
     pub(in crate::random) fn complete(&mut self) {
         self.waiting.clear();
         self.waiting.extend(0..self.packets as u32);
+        self.work(Fill);
     }
 
     /// Bursts that are not alone in their slot, before the frame is decoded.
@@ -160,6 +161,19 @@ impl Bursts {
 pub(super) trait Work {
     /// `left`: the bursts in each slot. `waiting`: the packets that are not decoded.
     fn with<'a>(self, slots: &impl Slots<'a>, packets: usize, left: &mut [Slot], waiting: &mut Vec<u32>);
+}
+
+/// Adds all bursts to their slots.
+struct Fill;
+
+impl Work for Fill {
+    #[inline(always)]
+    fn with<'a>(self, slots: &impl Slots<'a>, packets: usize, left: &mut [Slot], _: &mut Vec<u32>) {
+        for packet in 0..packets as u32 {
+            let burst = Slot::with(packet);
+            slots.of(packet).iter().for_each(|&slot| left[slot as usize].add(burst));
+        }
+    }
 }
 
 /// The slots of packets.

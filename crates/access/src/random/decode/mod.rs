@@ -8,8 +8,8 @@
 mod bursts;
 mod rules;
 
-pub(super) use bursts::{Bursts, Slot};
-use bursts::{Slots, Work};
+pub(super) use bursts::Bursts;
+use bursts::{Slot, Slots, Work};
 use rules::{Best, Information, Mean, Powers, Rule, fixed_point};
 
 use super::scheme::Receiver;

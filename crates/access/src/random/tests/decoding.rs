@@ -4,7 +4,7 @@ use channel::qpsk;
 use proptest::prelude::*;
 use units::Db;
 
-use crate::random::decode::{Bursts, Decoder, Slot};
+use crate::random::decode::{Bursts, Decoder};
 use crate::random::scheme::Receiver;
 
 /// Packets as their slots and power; what the slots are like.
@@ -46,13 +46,10 @@ impl Case {
         let each = numbers().next().filter(|&first| numbers().all(|bursts| bursts == first));
         let mut bursts = Bursts::new(each);
         bursts.clear(self.slots);
-        for (number, &packet) in (0..).zip(order) {
+        for &packet in order {
             let slots = &self.packets[packet].0;
-            let (places, left) = bursts.push_packets(1, slots.len() as u32);
-            for (place, &slot) in places.iter_mut().zip(slots) {
-                *place = slot as u32;
-                left[slot].add(Slot::with(number));
-            }
+            let places = bursts.push_packets(1, slots.len() as u32);
+            places.iter_mut().zip(slots).for_each(|(place, &slot)| *place = slot as u32);
         }
         bursts.complete();
         bursts

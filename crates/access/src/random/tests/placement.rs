@@ -1,11 +1,10 @@
 //! The placement of packets in slots, and the conservation of packets.
 
 use proptest::prelude::*;
-use rand::Rng;
 use serde_json::json;
 
 use super::*;
-use crate::random::{RandomCounters, Words};
+use crate::random::RandomCounters;
 
 fn layouts() -> impl Strategy<Value = RandomLayout> {
     (1u32..50, 1u32..120, any::<bool>()).prop_map(|(timeslots, block_slots, one_amplifier)| RandomLayout {
@@ -33,37 +32,6 @@ fn has_room(layout: RandomLayout, block: u32, columns: &Columns, bursts: u32) ->
     free.len() >= bursts as usize
 }
 
-/// Draws a block and as many of its slots, whose columns are then taken, as leading digits of a fraction, which is
-/// drawn anew after 40 bits.
-fn drawn_plainly(
-    layout: RandomLayout,
-    blocks: u32,
-    bursts: u32,
-    columns: &mut Columns,
-    rng: &mut Stream,
-) -> Vec<usize> {
-    let (mut fraction, mut bits_left) = (0, 0);
-    let mut below = |bound: u32| {
-        let bits = u64::from(bound).ilog2() + 1;
-        if bits > bits_left {
-            (fraction, bits_left) = (rng.next_u64(), 40);
-        }
-        bits_left -= bits;
-        let product = u128::from(fraction) * u128::from(bound);
-        fraction = product as u64;
-        (product >> 64) as u32
-    };
-    let first = below(blocks) * layout.block_slots;
-    let mut slots = Vec::new();
-    while slots.len() < bursts as usize {
-        let slot = first + below(layout.block_slots);
-        if columns.take(slot % layout.timeslots) {
-            slots.push(slot as usize);
-        }
-    }
-    slots
-}
-
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(1000))]
 
@@ -85,7 +53,7 @@ proptest! {
                 let before = columns.clone();
                 prop_assert_eq!(frame.add(&mut columns, &mut rng), room);
                 if !room {
-                    prop_assert_eq!(&columns, &before);
+                    prop_assert!((0..layout.timeslots).all(|column| columns.is_free(column) == before.is_free(column)));
                     prop_assert_eq!(frame.packets(), added);
                     continue;
                 }
@@ -115,7 +83,7 @@ proptest! {
     }
 
     #[test]
-    fn packets_added_together_are_placed_as_plainly_drawn(
+    fn packets_added_together_use_each_timeslot_once(
         timeslots in 1u32..100, block_slots in 1u32..300, one_amplifier in any::<bool>(), replicas in 1u32..5,
         blocks in 0u32..4, wanted in 0u32..30, taken in prop::collection::vec(0u32..100, 0..20), seed in any::<u64>(),
     ) {
@@ -125,19 +93,26 @@ proptest! {
         let mut frame = RandomFrame::new(scheme(&table(replicas)), layout);
         frame.begin(blocks);
         let Some(room) = frame.room(&columns) else {
-            prop_assert!(!one_amplifier || block_slots < timeslots || timeslots > 64 || blocks == 0);
+            prop_assert!(!one_amplifier || block_slots < timeslots || blocks == 0);
             return Ok(());
         };
         prop_assert_eq!(room, columns.free() / replicas);
-        let mut plain = (columns.clone(), rng(seed));
-        let mut words = Words::new(Box::new(rng(seed)));
-        frame.add_all(room.min(wanted), &mut columns, &mut words);
-        for packet in 0..room.min(wanted) {
-            let slots = drawn_plainly(layout, blocks, replicas, &mut plain.0, &mut plain.1);
-            prop_assert_eq!(frame.slots_of(packet as usize).collect::<Vec<_>>(), slots);
+        let mut expected: Vec<bool> = (0..timeslots).map(|column| columns.is_free(column)).collect();
+        let packets = room.min(wanted);
+        frame.add_all(packets, &mut columns, &mut rng(seed));
+        prop_assert_eq!(frame.packets(), packets as usize);
+        for packet in 0..packets {
+            let slots: Vec<usize> = frame.slots_of(packet as usize).collect();
+            prop_assert_eq!(slots.len(), replicas as usize);
+            let block = slots[0] / block_slots as usize;
+            prop_assert!(block < blocks as usize);
+            for slot in slots {
+                prop_assert_eq!(slot / block_slots as usize, block);
+                prop_assert!(std::mem::replace(&mut expected[slot % timeslots as usize], false), "slot {}", slot);
+            }
         }
-        prop_assert_eq!(columns, plain.0);
-        prop_assert_eq!(words.next_u64(), plain.1.next_u64());
+        prop_assert_eq!(columns.free() as usize, expected.iter().filter(|&&free| free).count());
+        prop_assert!((0..timeslots).all(|column| columns.is_free(column) == expected[column as usize]));
     }
 
     #[test]
@@ -202,6 +177,15 @@ fn law(layout: RandomLayout, blocks: u32, columns: &Columns, bursts: u32) -> Vec
     sequences
 }
 
+/// How far counts are from those expected of a law, in standard deviations of a sum of squares that follows it.
+fn deviation(law: &[(Vec<usize>, f64)], counts: &[u32]) -> f64 {
+    let n = f64::from(counts.iter().sum::<u32>());
+    let expected = law.iter().map(|(_, probability)| probability * n);
+    let chi: f64 = expected.zip(counts).map(|(n, &count)| (f64::from(count) - n) * (f64::from(count) - n) / n).sum();
+    let freedom = (law.len() - 1) as f64;
+    (chi - freedom) / (2.0 * freedom).sqrt()
+}
+
 #[test]
 fn blocks_and_slots_are_drawn_from_their_law() {
     const N: u32 = 60_000;
@@ -223,12 +207,44 @@ fn blocks_and_slots_are_drawn_from_their_law() {
             let slots: Vec<usize> = frame.slots_of(packet as usize).collect();
             counts[law.iter().position(|(sequence, _)| *sequence == slots).expect("a sequence that can be")] += 1;
         }
-        let expected = law.iter().map(|(_, probability)| probability * f64::from(N));
-        let chi: f64 =
-            expected.zip(&counts).map(|(n, &count)| (f64::from(count) - n) * (f64::from(count) - n) / n).sum();
-        let freedom = (law.len() - 1) as f64;
-        assert!(chi < freedom + 4.0 * (2.0 * freedom).sqrt(), "chi squared {chi} with {freedom} degrees of freedom");
+        assert!(deviation(&law, &counts) < 4.0, "{layout:?}: {} deviations", deviation(&law, &counts));
     }
+}
+
+#[test]
+fn packets_added_together_are_drawn_from_the_same_law() {
+    const N: u32 = 60_000;
+    // Blocks that begin in different columns, one column taken: of the others, the second packet finds those that the
+    // first has left.
+    let layout = RandomLayout { timeslots: 5, block_slots: 7, one_amplifier: true };
+    let mut terminal = Columns::new(5);
+    assert!(terminal.take(2));
+    let first_law = law(layout, 3, &terminal, 2);
+    let mut both: Vec<(Vec<usize>, f64)> = Vec::new();
+    for (first, probability) in &first_law {
+        let mut columns = terminal.clone();
+        first.iter().for_each(|&slot| assert!(columns.take(slot as u32 % 5)));
+        both.extend(
+            law(layout, 3, &columns, 2)
+                .into_iter()
+                .map(|(second, p)| ([&first[..], &second].concat(), p * probability)),
+        );
+    }
+    let mut counts = vec![0u32; both.len()];
+    let index_of: std::collections::BTreeMap<Vec<usize>, usize> =
+        both.iter().enumerate().map(|(index, (slots, _))| (slots.clone(), index)).collect();
+    let mut frame = RandomFrame::new(scheme(&table(2)), layout);
+    let mut rng = rng(7);
+    let mut columns = terminal.clone();
+    for _ in 0..N {
+        frame.begin(3);
+        columns.clear();
+        assert!(columns.take(2));
+        frame.add_all(2, &mut columns, &mut rng);
+        counts[index_of[&frame.slots_of(0).chain(frame.slots_of(1)).collect::<Vec<_>>()]] += 1;
+        frame.decode(&mut rng);
+    }
+    assert!(deviation(&both, &counts) < 4.0, "{} deviations", deviation(&both, &counts));
 }
 
 #[test]
