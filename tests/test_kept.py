@@ -9,6 +9,7 @@ import sqlite3
 import subprocess
 import sys
 import time
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -295,6 +296,55 @@ def test_who_is_stopped_is_told_what_is_kept(
     assert Path("r/summary.json").exists() == ("has the result" in said)
 
 
+@pytest.mark.usefixtures("interruptible")
+@pytest.mark.parametrize("moment", ["scenario.provenance", "result._captures", "_inputs.write", "_folder._become"])
+def test_ctrl_c_after_the_end_of_a_run_waits_until_it_is_written(
+    moment: str, command: Callable[..., Outcome], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """While the result is made of what was recorded, and while its folder is written."""
+    with monkeypatch.context() as patched:
+        _pressed_before(f"transorbit.{moment}", patched)
+        done = command("run", "lab-fixed", "--set", "duration=200 ms", "--set", "record.packets=pcapng", "--out", "r")
+
+    assert (done.code, done.err) == (130, "transorbit: stopped; r has the result, without its plots\n")
+    result = to.Result.load("r")
+    assert (result.summary["simulated_s"], result.partial) == (0.2, False)
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+@pytest.mark.usefixtures("interruptible")
+def test_ctrl_c_after_the_end_of_a_run_without_a_folder_waits_until_it_is_told(
+    command: Callable[..., Outcome], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _pressed_before("transorbit.scenario.provenance", monkeypatch)
+    done = command("run", "lab-fixed", "--set", "duration=200 ms", "--json")
+    assert (done.code, done.err) == (130, "transorbit: stopped; the result is whole\n")
+    assert json.loads(done.out)["simulated_s"] == 0.2
+
+
+@pytest.mark.usefixtures("here", "interruptible")
+def test_an_interrupt_after_the_end_of_a_run_carries_the_whole_result(
+    lab: to.Scenario, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _pressed_before("transorbit.scenario.provenance", monkeypatch)
+    with pytest.raises(to.Interrupted) as stopped:
+        lab.replace({"duration": "200 ms"}).run()
+    assert stopped.value.result.summary["simulated_s"] == 0.2
+    assert not stopped.value.result.partial
+
+
+def _pressed_before(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have Ctrl-C come whenever a function is called."""
+    place, _, attribute = name.rpartition(".")
+    function = getattr(import_module(place), attribute)
+
+    def pressed(*given: object, **named: object) -> object:
+        os.kill(os.getpid(), signal.SIGINT)
+        return function(*given, **named)
+
+    monkeypatch.setattr(name, pressed)
+
+
 @pytest.mark.parametrize("after_s", [0.0, 0.1, 0.2])
 def test_a_sweep_that_is_stopped_in_its_first_moments_is_stopped(here: Path, after_s: float) -> None:
     """Whether Ctrl-C comes while its libraries are imported, or with the first runs: no traceback, no half a module."""
@@ -368,3 +418,31 @@ def test_a_result_is_kept_though_nobody_reads_what_is_printed() -> None:
         line = " ".join([*arguments, f"closed-{number}", "--no-plots", closed])
         assert subprocess.run(["sh", "-c", line.replace("200 ms", "200ms")], timeout=60, check=False).returncode == 0
         assert to.Result.load(f"closed-{number}").summary["simulated_s"] == 0.2
+
+
+EARLY = """
+import os, signal, sys
+
+class Stop:
+    def find_spec(self, name, *_):
+        if name == sys.argv[1]:
+            os.kill(os.getpid(), signal.SIGINT)
+
+signal.signal(signal.SIGINT, signal.default_int_handler)
+sys.meta_path.insert(0, Stop())
+before = set(sys.modules)
+import transorbit.cli.main
+mine = {name for name in set(sys.modules) - before if name.startswith(("transorbit", "typing"))}
+assert mine <= {"transorbit", "transorbit.cli", "transorbit.cli.main"}, mine
+transorbit.cli.main.main(["check", "lab-fixed"])
+"""
+
+
+@pytest.mark.parametrize(
+    "module", ["transorbit._core", "transorbit.scenario", "transorbit.sweep", "transorbit.cli.app", "cyclopts"]
+)
+def test_who_is_stopped_while_a_command_begins_sees_no_traceback(module: str, here: Path) -> None:
+    """Ctrl-C comes when the module is imported; what is imported before it is caught is next to nothing."""
+    done = subprocess.run([sys.executable, "-c", EARLY, module], cwd=here, capture_output=True, text=True, check=False)
+
+    assert (done.returncode, done.stderr) == (130, "transorbit: stopped; nothing is kept\n")

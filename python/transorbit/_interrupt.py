@@ -33,18 +33,39 @@ def first_calls(then: Callable[[], None]) -> Iterator[None]:
         signal.signal(signal.SIGINT, before)
 
 
+# Of each thread: the Ctrl-C that waits in it.
+_waiting = threading.local()
+
+
+@contextmanager
+def held() -> Iterator[threading.Event]:
+    """Have the first Ctrl-C wait until this is left: gives what it sets. A second one ends at once.
+
+    One that is entered within another waits with it.
+    """
+    if (outer := getattr(_waiting, "came", None)) is not None:
+        yield outer
+        return
+    came = threading.Event()
+    with first_calls(came.set):
+        _waiting.came = came
+        try:
+            yield came
+        finally:
+            _waiting.came = None
+
+
 @contextmanager
 def between_steps() -> Iterator[Callable[[], None]]:
     """Have Ctrl-C end the work between two steps: gives what is to be called there, which raises KeyboardInterrupt.
 
     A step calls the user's own code, which cannot be left half way: its state would not be that of the run.
     """
-    interrupted = threading.Event()
+    with held() as interrupted:
 
-    def check() -> None:
-        if interrupted.is_set():
-            raise KeyboardInterrupt
+        def check() -> None:
+            if interrupted.is_set():
+                raise KeyboardInterrupt
 
-    with first_calls(interrupted.set):
         yield check
         check()

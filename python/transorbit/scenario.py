@@ -20,7 +20,7 @@ _STEP_WALL_S = 0.1
 
 
 class Interrupted(KeyboardInterrupt):
-    """A run was stopped with Ctrl-C; `result` holds what it had until then, marked partial."""
+    """A run was stopped with Ctrl-C; `result` holds what it had until then, marked partial if that is not all."""
 
     def __init__(self, result: Result) -> None:
         super().__init__(f"stopped at {result.summary['simulated_s']:g} s of simulated time")
@@ -152,7 +152,8 @@ class Scenario:
         Raises:
             ScenarioError: the scenario is wrong.
             OSError: the packets cannot be written.
-            Interrupted: Ctrl-C; its `result` is what was simulated until then. A second Ctrl-C leaves none.
+            Interrupted: Ctrl-C; its `result` is what was simulated until then, also where that is all. A second Ctrl-C
+                leaves none.
         """
         if seed is not None and not 0 <= seed < 2**63:
             raise _core.ScenarioError(f"seed: {seed} was given, a whole number from 0 to {2**63 - 1} is expected")
@@ -161,15 +162,20 @@ class Scenario:
         started = Started(self, seed, scratch)
         if watch is not None:
             started.watch(*watch)
-        try:
-            with plugins.blamed(started._plugins):
-                _advance(started.simulation, progress or _notebook.bar())
-        except KeyboardInterrupt:
-            if started.simulation.failed:
-                # A second Ctrl-C, within the user's code.
-                raise
-            raise Interrupted(started.result(partial=True)) from None
-        return started.result()
+        with _interrupt.held() as interrupted:
+            try:
+                with plugins.blamed(started._plugins):
+                    _advance(started.simulation, progress or _notebook.bar())
+            except KeyboardInterrupt:
+                if started.simulation.failed:
+                    # A second Ctrl-C, within the user's code.
+                    raise
+                partial = started.simulation.now_s < started.simulation.duration_s
+                raise Interrupted(started.result(partial=partial)) from None
+            result = started.result()
+        if interrupted.is_set():
+            raise Interrupted(result)
+        return result
 
     def _repr_html_(self) -> str:
         return _notebook.of_scenario(self)

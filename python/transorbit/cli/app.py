@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import App, Parameter
 
 import transorbit as to
-from transorbit import _figures, _folder
+from transorbit import _figures, _folder, _interrupt
 from transorbit._capacity import DEFAULT_USERS
 from transorbit._names import hint
 from transorbit.cli import parse, show
@@ -27,10 +27,11 @@ from transorbit.cli.common import (
     check_out,
     check_plot,
     examples,
-    keep,
     load,
     records_packets,
     run_plugins,
+    told_and_drawn,
+    written,
 )
 from transorbit.cli.compare import HELP as COMPARE_HELP
 from transorbit.cli.compare import compare, comparison
@@ -140,8 +141,14 @@ def run(
         print("transorbit: without --out there is no folder for the packets; none are written", file=sys.stderr)
         ready = ready.set("record.packets=none")
     above = directory.absolute().parent if directory else None
-    with _figures.imported_meanwhile(wanted=directory is not None and plots is not False):
-        result, stopped = _run(ready, root, bar=not quiet, scratch=above)
+    # From the end of the run until it is written Ctrl-C waits.
+    with _interrupt.held() as interrupted:
+        with _figures.imported_meanwhile(wanted=directory is not None and plots is not False):
+            result, stopped = _run(ready, root, bar=not quiet, scratch=above)
+        if directory:
+            # Another run may have written into it meanwhile.
+            directory = written(result, directory, partial(_free, place, identity, force=force, part=result.partial))
+    late = interrupted.is_set() and not result.partial
 
     def tell() -> None:
         if json_:
@@ -151,15 +158,14 @@ def run(
             print(show.summary(result), flush=True)
 
     if directory:
-        # Another run may have written into it meanwhile.
-        choose = partial(_free, place, identity, force=force, part=stopped is not None)
-        directory = keep(result, directory, plots=plots, choose=choose, tell=tell)
+        told_and_drawn(result, directory, plots=plots, tell=tell, stop=late)
         if not (quiet or json_):
             print(f"Result: {directory}")
     else:
         tell()
-    if stopped:
-        print(f"transorbit: {stopped}; the result is partial", file=sys.stderr)
+    if stopped or late:
+        told = f"{stopped}; the result is partial" if result.partial else "stopped; the result is whole"
+        print(f"transorbit: {told}", file=sys.stderr)
         return 130
     return 0
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 import transorbit as to
-from transorbit import _figures, _folder
+from transorbit import _figures, _folder, _interrupt
 from transorbit.cli import parse
 from transorbit.cli.errors import UsageError
 
@@ -178,22 +178,17 @@ def write_plot(figure: Any, path: Path) -> None:
     plots.save(figure, path)
 
 
-def keep(
-    result: to.Result,
-    directory: Path,
-    *,
-    plots: bool | None,
-    choose: Callable[[], Path] | None = None,
-    tell: Callable[[], None] | None = None,
-) -> Path:
-    """Keep a result, `tell` of it, then draw it: Ctrl-C is told which of these it has ended.
+def keep(result: to.Result, directory: Path, *, plots: bool | None, tell: Callable[[], None] | None = None) -> None:
+    """Write a result, `tell` of it, then draw it, as `written` and `told_and_drawn` do."""
+    with _interrupt.held() as interrupted:
+        kept = written(result, directory)
+    told_and_drawn(result, kept, plots=plots, tell=tell, stop=interrupted.is_set())
 
-    Args:
-        result: the result.
-        directory: its folder.
-        plots: as of `Result.save`.
-        choose: says once the result is written which folder it becomes, if not that one.
-        tell: prints. What is written by then stays where the reader of the output has gone.
+
+def written(result: to.Result, directory: Path, choose: Callable[[], Path] | None = None) -> Path:
+    """Write a result into its folder: the one that `choose` says once it is written, if not that one.
+
+    Whoever calls holds Ctrl-C meanwhile (`_interrupt.held`), from the end of the run: a second one alone ends it.
 
     Returns:
         The folder.
@@ -209,13 +204,38 @@ def keep(
         result._write(directory, chosen)
     except KeyboardInterrupt:
         raise KeyboardInterrupt(f"stopped while the result was written; {kept} is as it was") from None
+    return kept
+
+
+def told_and_drawn(
+    result: to.Result,
+    directory: Path,
+    *,
+    plots: bool | None,
+    tell: Callable[[], None] | None = None,
+    stop: bool = False,
+) -> None:
+    """Tell of a result that is written, then draw it: Ctrl-C leaves it without plots.
+
+    Args:
+        result: the result.
+        directory: its folder.
+        plots: as of `Result.save`.
+        tell: prints. What is written by then stays where the reader of the output has gone.
+        stop: whether Ctrl-C came while it was written.
+
+    Raises:
+        KeyboardInterrupt: what is kept.
+    """
     try:
         if tell:
             tell()
-        _draw(result, kept, plots=plots)
+        if stop:
+            raise KeyboardInterrupt
+        _draw(result, directory, plots=plots)
     except KeyboardInterrupt:
-        raise KeyboardInterrupt(f"stopped; {kept} has the result, without its plots") from None
-    return kept
+        lacks = "" if plots is False else ", without its plots"
+        raise KeyboardInterrupt(f"stopped; {directory} has the result{lacks}") from None
 
 
 def _draw(result: to.Result, directory: Path, *, plots: bool | None) -> None:

@@ -151,13 +151,17 @@ def replay(
 
 
 def _tell(result: Result, out: Path | None, *, json_: bool, quiet: bool, file: TextIO) -> None:
-    if json_:
-        result.write_summary(sys.stdout)
-        sys.stdout.flush()
-    elif not quiet:
-        print(show.summary(result), flush=True, file=file)
-    if out:
-        keep(result, out, plots=None)
+    def tell() -> None:
+        if json_:
+            result.write_summary(sys.stdout)
+            sys.stdout.flush()
+        elif not quiet:
+            print(show.summary(result), flush=True, file=file)
+
+    if not out:
+        tell()
+    else:
+        keep(result, out, plots=None, tell=tell)
         if not (quiet or json_):
             print(f"Result: {out}", file=file)
 
