@@ -8,9 +8,9 @@ from __future__ import annotations
 import gc
 import os
 import sys
-from pathlib import Path
-from typing import TYPE_CHECKING
 
+# As in the package's first file, what is imported here is imported before Ctrl-C is caught.
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -32,8 +32,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 def _open_streams() -> None:
     """Who starts the command may have closed its outputs, as daemons do: what is printed is then lost."""
-    sys.stdout = sys.stdout or Path(os.devnull).open("w")  # noqa: SIM115 - to the end of the process
-    sys.stderr = sys.stderr or Path(os.devnull).open("w")  # noqa: SIM115
+    sys.stdout = sys.stdout or os.fdopen(os.open(os.devnull, os.O_WRONLY), "w")
+    sys.stderr = sys.stderr or os.fdopen(os.open(os.devnull, os.O_WRONLY), "w")
 
 
 def run(arguments: Sequence[str]) -> int:
