@@ -68,3 +68,19 @@ def test_an_unknown_interval_leaves_the_mean() -> None:
     assert _numbers.interval(3.0, None, None) == "3"
     assert _numbers.interval(None, None, None) == "-"
     assert _numbers.interval(2.0, 1.0, 3.0, signed=True) == "+2.0 ± 1.0"
+
+
+@pytest.mark.parametrize(
+    ("seconds", "shown"),
+    [
+        (0.0815, "81.5 ms"),
+        (2.5, "2500.0 ms"),
+        (9.99999, "10.0 s"),
+        (75.0, "75.0 s"),
+        (3599.99, "1.00 h"),
+        (10_800.0, "3.00 h"),
+        (None, "-"),
+    ],
+)
+def test_delays_are_in_a_unit_that_suits(seconds: float | None, shown: str) -> None:
+    assert _numbers.delay(seconds) == shown

@@ -61,9 +61,17 @@ def rate(bps: float | None) -> str:
     return quantity(bps, "bit/s")
 
 
-def ms(seconds: float | None) -> str:
-    """A time in milliseconds, to the tenth."""
-    return NONE if seconds is None else f"{seconds * 1e3:.1f} ms"
+def delay(seconds: float | None) -> str:
+    """A delay in the unit that suits it: "81.5 ms", "2500.0 ms", "12.3 s", "3.00 h"."""
+    if seconds is None:
+        return NONE
+    unit, scale = delay_unit(seconds)
+    return f"{seconds / scale:.{2 if unit == 'h' else 1}f} {unit}"
+
+
+def delay_unit(seconds: float) -> tuple[str, float]:
+    """The unit that suits a delay, and how many seconds it is: milliseconds to 10 s, seconds to an hour."""
+    return ("ms", 1e-3) if seconds < 9.99995 else ("s", 1.0) if seconds < 3599.95 else ("h", 3600.0)
 
 
 def percent(share: float | None) -> str:

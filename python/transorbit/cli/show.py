@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from transorbit import _columns
 from transorbit._flow_kinds import is_controlled, is_voice
-from transorbit._numbers import NONE, counted, decimals, ms, number, percent, quantity, rate, several
+from transorbit._numbers import NONE, counted, decimals, delay, delay_unit, number, percent, quantity, rate, several
 from transorbit.cli.tables import facts, table
 
 if TYPE_CHECKING:
@@ -131,7 +131,7 @@ def _spacing(report: Mapping[str, Any]) -> Iterator[Fact]:
             "spacing",
             f"a packet takes {in_turn['packet_time_mean_s'] * 1e3:.3f} ms on average (random, "
             f"{counted(in_turn['users'], 'user')}): with more than {in_turn['spacing_users']:.0f} users in turn, one "
-            f"that is {ms(report['feedback_rtt_s'])} late makes no three duplicate acknowledgments",
+            f"that is {delay(report['feedback_rtt_s'])} late makes no three duplicate acknowledgments",
         )
 
 
@@ -177,7 +177,7 @@ def cell(name: str, value: Any) -> str:
     if name in _IN_SECONDS:
         return f"{decimals(value, 2)} s"
     if unit == "s":
-        return ms(value)
+        return delay(value)
     if name.endswith("_ratio"):
         return percent(value)
     return decimals(value, 2) if name in ("mos", "qoe") else number(value) if isinstance(value, float) else str(value)
@@ -273,7 +273,7 @@ def _return_link(access: dict[str, Any]) -> Iterator[Fact]:
         used = access["dedicated_slots_used"]
         parts.append(f"{counted(granted, 'slot')} granted, {100 * used / granted:.1f} % used")
     if access["waiting_mean_s"] is not None:
-        parts.append(f"datagrams wait for {ms(access['waiting_mean_s'])} on average")
+        parts.append(f"datagrams wait for {delay(access['waiting_mean_s'])} on average")
     yield "return link", f"{access['method']}: {'; '.join(parts) or 'nothing was sent'}"
 
 
@@ -297,7 +297,7 @@ def _last_hop(hop: dict[str, Any], channel: dict[str, Any]) -> Iterator[Fact]:
     buffer = hop["reordering"]
     if buffer["held_packets"]:
         times = f"{counted(buffer['flushed_full'], 'time')} full, {counted(buffer['flushed_failed'], 'time')} after a"
-        held = f"{counted(buffer['held_packets'], 'packet')} held for {ms(buffer['wait_mean_s'])} on average"
+        held = f"{counted(buffer['held_packets'], 'packet')} held for {delay(buffer['wait_mean_s'])} on average"
         yield "reordering", f"{held}; flushed {times} failure"
 
 
@@ -309,9 +309,13 @@ def _proxies(flows: list[Flow]) -> Iterator[Fact]:
 
 def path(path: dict[str, Any]) -> Iterator[Fact]:
     """The path's delay, and how its satellites were seen."""
-    delays = [1e3 * path[f"one_way_delay_{name}_s"] for name in ("min", "mean", "max")]
+    delays = [path[f"one_way_delay_{name}_s"] for name in ("min", "mean", "max")]
+    unit, scale = delay_unit(max(delays))
     outage = f", no route {100 * path['outage_ratio']:.1f} % of the time" if path["outage_ratio"] else ""
-    yield "path", f"one-way delay {' / '.join(f'{each:.1f}' for each in delays)} ms (min / mean / max){outage}"
+    yield (
+        "path",
+        f"one-way delay {' / '.join(f'{each / scale:.1f}' for each in delays)} {unit} (min / mean / max){outage}",
+    )
     if path["elevation_max_deg"] is None:
         return
     handovers = (

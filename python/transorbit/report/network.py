@@ -37,7 +37,7 @@ def add(made: Page, summary: dict[str, Any]) -> None:
     if sum(harq["decoded_after"]) + harq["failed"] and len(harq["decoded_after"]) > 1:
         made.table(["Decoded after", "Packets", "Share (%)"], _harq_rows(harq), sortable=False, caption="HARQ")
     if buffer["held_packets"]:
-        wait = f"{number(buffer['held_packets'])} packets for {text.ms(buffer['wait_mean_s'])} ms on average"
+        wait = f"{number(buffer['held_packets'])} packets for {' '.join(text.delay(buffer['wait_mean_s']))} on average"
         flushed = f"{number(buffer['flushed_full'])} when full, {number(buffer['flushed_failed'])} after a failure"
         made.pairs(
             [("Reordering buffer held", wait), ("emptied", flushed), ("most stored for a user", buffer["stored_max"])]
@@ -86,14 +86,14 @@ def _access(access: dict[str, Any]) -> Iterator[tuple[str, object]]:
         used = access["dedicated_slots_used"]
         yield "Dedicated slots", f"{number(granted)} granted, {number(used)} used ({number(100 * used / granted, 3)} %)"
     if access["waiting_mean_s"] is not None:
-        yield "Mean wait of a datagram (ms)", text.ms(access["waiting_mean_s"])
+        yield "Mean wait of a datagram", " ".join(text.delay(access["waiting_mean_s"]))
     yield "Waiting at the end (datagrams)", access["waiting_datagrams"]
 
 
 def _path(path: dict[str, Any]) -> Iterator[tuple[str, object]]:
     known = [path[f"one_way_delay_{name}_s"] for name in ("min", "mean", "max")]
     if None not in known:
-        yield "One-way delay, min, mean, max (ms)", ", ".join(text.ms(value) for value in known)
+        yield "One-way delay, min, mean, max", ", ".join(" ".join(text.delay(value)) for value in known)
     yield "Handovers of the users, of the gateway", f"{path['user_handovers']}, {path['gateway_handovers']}"
     yield "Other changes of the route", path["route_changes"]
     yield "Without a route (% of the time)", number(100 * path["outage_ratio"], 4)

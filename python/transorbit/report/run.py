@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from transorbit import _columns, plugins
 from transorbit._flow_kinds import is_controlled, is_video, is_voice
+from transorbit._numbers import delay_unit
 from transorbit._numbers import on_page as number
 from transorbit.report import averages, network, series, text, tiles
 from transorbit.report.page import Cell, Page
@@ -116,6 +117,11 @@ def _of(key: str, unit: str = "", scale: float = 1.0, *, has: Callable[[dict[str
     return _columns.label(key) + (f" ({unit})" if unit else ""), value, has
 
 
+def _delay(flows: list[dict[str, Any]], key: str, *, has: Callable[[dict[str, Any]], bool] = _any) -> _Column:
+    unit, scale = delay_unit(max((flow[key] for flow in flows if flow.get(key) is not None), default=0.0))
+    return _of(key, unit, 1 / scale, has=has)
+
+
 _WHO: list[_Column] = [
     _of("id"),
     _of("user"),
@@ -123,47 +129,51 @@ _WHO: list[_Column] = [
     _of("traffic"),
     (_columns.label("transport"), text.transport, _any),
 ]
-_COLUMNS: list[_Column] = [
-    _of("rtt_mean_s", "ms", 1e3, has=is_controlled),
-    _of("one_way_delay_mean_s", "ms", 1e3),
-    _of("one_way_delay_p95_s", "ms", 1e3),
-    _of("sent_packets"),
-    _of("loss_ratio", "%", 100),
-    _of("retransmitted_packets", has=is_controlled),
-    _of("spurious_retransmissions", has=is_controlled),
-    _of("dupack_events", has=is_controlled),
-    _of("rto_events", has=is_controlled),
-    _of("cwnd_mean_packets", has=is_controlled),
-    _of("jitter_s", "ms", 1e3, has=is_voice),
-    _of("lost_late", has=is_voice),
-    _of("startup_s", "s", has=is_video),
-    _of("rebuffers", has=is_video),
-    _of("rebuffer_s", "s", has=is_video),
-    _of("bitrate_mean_bps", "Mbit/s", 1e-6, has=_has("video")),
-    _of("bitrate_switches", has=_has("video")),
-    _of("qoe", has=_has("video")),
-    _of("latency_mean_s", "s", has=_has("live")),
-    _of("latency_p95_s", "s", has=_has("live")),
-    _of("late_ratio", "%", 100, has=lambda flow: flow["late_ratio"] is not None),
-    _of("response_p95_s", "ms", 1e3, has=_has("game")),
-    _of("response_p99_s", "ms", 1e3, has=_has("game")),
-    _of("mos", has=lambda flow: flow["mos"] is not None),
-    _of("access_kind", has=_has_access),
-    _of("first_packet_s", "s", has=_has_access),
-    _of("completion_s", "s", has=lambda flow: flow["completion_s"] is not None),
-    (
-        "Page, mean (s)",
-        lambda flow: flow["web"]["load_mean_s"],
-        lambda flow: bool((flow.get("web") or {}).get("pages")),
-    ),
-]
+
+
+def _more(flows: list[dict[str, Any]]) -> list[_Column]:
+    """The columns after the goodput, delays in the unit that suits the greatest of them."""
+    return [
+        _delay(flows, "rtt_mean_s", has=is_controlled),
+        _delay(flows, "one_way_delay_mean_s"),
+        _delay(flows, "one_way_delay_p95_s"),
+        _of("sent_packets"),
+        _of("loss_ratio", "%", 100),
+        _of("retransmitted_packets", has=is_controlled),
+        _of("spurious_retransmissions", has=is_controlled),
+        _of("dupack_events", has=is_controlled),
+        _of("rto_events", has=is_controlled),
+        _of("cwnd_mean_packets", has=is_controlled),
+        _delay(flows, "jitter_s", has=is_voice),
+        _of("lost_late", has=is_voice),
+        _of("startup_s", "s", has=is_video),
+        _of("rebuffers", has=is_video),
+        _of("rebuffer_s", "s", has=is_video),
+        _of("bitrate_mean_bps", "Mbit/s", 1e-6, has=_has("video")),
+        _of("bitrate_switches", has=_has("video")),
+        _of("qoe", has=_has("video")),
+        _of("latency_mean_s", "s", has=_has("live")),
+        _of("latency_p95_s", "s", has=_has("live")),
+        _of("late_ratio", "%", 100, has=lambda flow: flow["late_ratio"] is not None),
+        _delay(flows, "response_p95_s", has=_has("game")),
+        _delay(flows, "response_p99_s", has=_has("game")),
+        _of("mos", has=lambda flow: flow["mos"] is not None),
+        _of("access_kind", has=_has_access),
+        _of("first_packet_s", "s", has=_has_access),
+        _of("completion_s", "s", has=lambda flow: flow["completion_s"] is not None),
+        (
+            "Page, mean (s)",
+            lambda flow: flow["web"]["load_mean_s"],
+            lambda flow: bool((flow.get("web") or {}).get("pages")),
+        ),
+    ]
 
 
 def _flows(made: Page, flows: list[dict[str, Any]]) -> None:
     made.section("Flows", note="A click on a heading sorts; what the columns mean stands under Definitions.")
     unit, bps = text.unit(statistics.fmean(flow["goodput_bps"] for flow in flows) if flows else 0.0)
     goodput = _of("goodput_bps", unit, 1 / bps)
-    columns = [column for column in (*_WHO, goodput, *_COLUMNS) if any(column[2](flow) for flow in flows)]
+    columns = [column for column in (*_WHO, goodput, *_more(flows)) if any(column[2](flow) for flow in flows)]
     shown, caption = flows, ""
     if len(flows) > _ROWS:
         ranked = sorted(flows, key=lambda flow: (flow["goodput_bps"], flow["id"]))

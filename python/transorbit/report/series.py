@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from transorbit import _columns
 from transorbit import _jumps as jumps
+from transorbit._numbers import delay_unit
 from transorbit.report import text
 from transorbit.report.page import Chart, Series
 
@@ -101,7 +102,7 @@ def add(page: Page, result: Result) -> None:
     one = series.filter(pl.col("flow") == pl.col("flow").min()).drop("flow")
     stated = [quantity for quantity in _OF_APPLICATIONS if quantity.column in series.columns]
     told = [*OF_FLOWS, *stated, *(_OF_USERS if one["attenuation_db"].n_unique() > 1 else ())]
-    told = [quantity for quantity in told if _says_something(series, quantity.column)]
+    told = [_suited(quantity, series) for quantity in told if _says_something(series, quantity.column)]
     page.text(
         f"An instant every {_interval_s(one):.4g} s. Drag over a chart to zoom all of them in, double-click to see the "
         "whole run again, and click on a name in a legend to hide or show its curve. With fingers: two zoom, one "
@@ -115,7 +116,12 @@ def add(page: Page, result: Result) -> None:
         charts = _many(page, [_of_one(quantity, flows) for quantity in told], series, flows)
     else:
         charts = _few(told, series, flows)
-    for chart in (*charts, *_shared(one, [*OF_LINK, *OF_PATH]), *_outcomes(one), *_return_link(one)):
+    for chart in (
+        *charts,
+        *_shared(one, [_suited(quantity, one) for quantity in (*OF_LINK, *OF_PATH)]),
+        *_outcomes(one),
+        *_return_link(one),
+    ):
         page.chart(chart)
 
 
@@ -348,6 +354,15 @@ def _bounded(threshold: pl.Series, window: pl.Series) -> pl.Series:
     """The threshold of slow start without what is as good as unbounded, which would push the window to the floor."""
     most = 3 * float(window.max() or 1.0)  # type: ignore[arg-type]
     return threshold.set(threshold > most, None)
+
+
+def _suited(quantity: Quantity, series: pl.DataFrame) -> Quantity:
+    """The quantity, a delay in the unit that suits the greatest."""
+    if quantity.unit != "ms":
+        return quantity
+    most = series[quantity.column].drop_nans().max() if quantity.column in series.columns else None
+    unit, scale = delay_unit(float(most or 0.0))  # type: ignore[arg-type]
+    return replace(quantity, unit=unit, scale=1 / scale)
 
 
 def _says_something(series: pl.DataFrame, column: str, *, varies: bool = False) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from transorbit._numbers import delay_unit
 from transorbit._numbers import on_page as number
 
 if TYPE_CHECKING:
@@ -34,9 +35,10 @@ def rate(bps: float) -> tuple[str, str]:
     return number(bps / scale, 4), name
 
 
-def ms(seconds: float) -> str:
-    """Seconds as text in milliseconds."""
-    return number(1e3 * seconds, 4)
+def delay(seconds: float) -> tuple[str, str]:
+    """A delay as text, and the unit that suits it."""
+    name, scale = delay_unit(seconds)
+    return number(seconds / scale, 4), name
 
 
 def transport(flow: dict[str, Any]) -> str:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from transorbit import _columns
 from transorbit._flow_kinds import is_video
+from transorbit._numbers import delay_unit
 from transorbit._numbers import on_page as number
 from transorbit.report import text
 from transorbit.report.page import Tile
@@ -23,11 +24,11 @@ def of(result: Result) -> Iterator[Tile]:
     flows = summary["flows"]
     yield from _rates(result)
     if rtts := _known(flows, "rtt_mean_s"):
-        yield Tile("Round-trip time, mean", text.ms(statistics.fmean(rtts)), "ms", _range(rtts, 1e3, "ms"))
+        yield Tile("Round-trip time, mean", *text.delay(statistics.fmean(rtts)), _range_of_delays(rtts))
     if delays := _known(flows, "one_way_delay_mean_s"):
         late = max(_known(flows, "one_way_delay_p95_s"))
-        note = f"95 % within {text.ms(late)} ms" + (" of the slowest flow" if len(delays) > 1 else "")
-        yield Tile("One-way delay, mean", text.ms(statistics.fmean(delays)), "ms", note)
+        note = f"95 % within {' '.join(text.delay(late))}" + (" of the slowest flow" if len(delays) > 1 else "")
+        yield Tile("One-way delay, mean", *text.delay(statistics.fmean(delays)), note)
     yield from _losses(summary)
     yield from _quality(flows)
     yield from _link_tiles(summary)
@@ -77,7 +78,7 @@ def _quality(flows: list[dict[str, Any]]) -> Iterator[Tile]:
         yield Tile("Latency to live", number(statistics.fmean(latencies), 3), "s", _range(latencies, 1, "s", 3))
     if responses := _known(flows, "response_p95_s"):
         note = "95 % of a game's commands" if len(responses) == 1 else "the slowest player, 95 % of the commands"
-        yield Tile("Response of a game", text.ms(max(responses)), "ms", note)
+        yield Tile("Response of a game", *text.delay(max(responses)), note)
     if scores := _known([flow for flow in flows if flow.get("voice")], "mos"):
         yield Tile("Speech quality", f"{statistics.fmean(scores):.2f}", "MOS", _range(scores, 1, "", 3))
     pages = [flow["web"] for flow in flows if flow.get("web")]
@@ -122,6 +123,11 @@ def _of_efficiency(hop: dict[str, Any]) -> str:
 
 def _known(flows: list[dict[str, Any]], key: str) -> list[float]:
     return [flow[key] for flow in flows if flow[key] is not None]
+
+
+def _range_of_delays(values: Sequence[float]) -> str:
+    unit, scale = delay_unit(max(values))
+    return _range(values, 1 / scale, unit)
 
 
 def _range(values: Sequence[float], scale: float, unit: str, digits: int = 4) -> str:
