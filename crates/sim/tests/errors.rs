@@ -168,3 +168,14 @@ fn the_schema_has_a_place_for_every_registry() {
         }
     }
 }
+
+#[test]
+fn of_a_path_whose_round_trip_is_not_counted() {
+    let edits = [
+        ("path.delay=201 h", "path.delay", "201 h one way was given, at most 200 h is expected"),
+        ("path.delay=60000 min", "path.delay", "1000 h one way was given"),
+        ("flows.0.pep={delay=\"201 h\"}", "flows.0.pep.delay", "at most 200 h is expected"),
+    ];
+    assert_refused(LABORATORY, &edits);
+    scenario(LABORATORY, &["path.delay=200 h", "duration=10 h"]).check().expect("a delay that can be counted");
+}

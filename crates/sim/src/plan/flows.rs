@@ -7,6 +7,7 @@ use traffic::Needs;
 use transport::{Transport, TransportConfig};
 use units::{Bytes, Duration};
 
+use super::path::check_delay;
 use crate::scenario::{FlowConfig, FlowDirection, PepConfig, ScenarioConfig, ScenarioError};
 
 /// What an entry of `flows` refers to elsewhere in the scenario, resolved.
@@ -83,6 +84,7 @@ fn pep_plan(
         let message = format!("splits connections of {split}, and the transport is {}", flow.transport.kind());
         return Err(ScenarioError::new("", message));
     };
+    check_delay(pep.delay)?;
     let link = config.last_hop.facts(base_rtt, config.users() as usize);
     let bytes = match pep.buffer.resolve(&link)? {
         Limit::Bytes(bytes) => bytes,

@@ -9,6 +9,23 @@ use units::{Duration, Files, Time};
 
 use crate::scenario::{ScenarioConfig, ScenarioError};
 
+/// The longest delay of a path. TCP's timestamps count milliseconds in 32 bits, and tell an age of 596 h at most (RFC
+/// 7323, section 5.2): a round trip and its queues.
+const LONGEST_DELAY: Duration = Duration::from_secs(200 * 3600);
+
+/// Checks that round trips with this delay can be counted.
+///
+/// # Errors
+/// It is longer than [`LONGEST_DELAY`].
+pub(super) fn check_delay(delay: Duration) -> Result<(), ScenarioError> {
+    if delay <= LONGEST_DELAY {
+        return Ok(());
+    }
+    let hours = |delay: Duration| delay.as_secs_f64() / 3600.0;
+    let (given, most) = (hours(delay), hours(LONGEST_DELAY));
+    Err(ScenarioError::new("delay", format!("{given} h one way was given, at most {most} h is expected")))
+}
+
 /// The delays of a path over a run, and the times without a route.
 #[derive(Debug)]
 pub(crate) struct PathPlan {
@@ -35,6 +52,9 @@ impl PathPlan {
         files: &mut dyn Files,
     ) -> Result<(PathPlan, Vec<String>), ScenarioError> {
         let trace = config.entry().delays(duration, files).map_err(|error| error.within("path"))?;
+        for way in [Some(&trace), trace.uplink()].into_iter().flatten() {
+            check_delay(way.max().unwrap_or_default()).map_err(|error| error.within("path"))?;
+        }
         let warnings = trace.warnings().to_vec();
         Ok((PathPlan::of(trace), warnings))
     }
