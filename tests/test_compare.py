@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -114,3 +114,57 @@ def test_the_values_of_an_axis_are_compared_run_by_run(here: Path, command: Call
     shown = command("compare", "s", "--against", "all").out
     assert len([each for each in shown.splitlines() if each.startswith(("20 ", "40 "))]) == 3
     assert " ± " in shown
+
+
+def test_a_partial_result_is_called_so(
+    three: list[str], command: Callable[..., Outcome], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert "PARTIAL" not in command("compare", *three).out
+
+    def stopped(simulation: Any, _: object) -> None:
+        simulation.advance(0.5)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("transorbit.scenario._advance", stopped)
+    assert command(*RUN, "--out", "part").code == 130
+    assert line(command("compare", "a", "part").out, "PARTIAL") == "PARTIAL: part, stopped at 0.5 s"
+
+
+@pytest.mark.parametrize("folder", ["nowhere", "scenarios"])
+def test_what_is_no_result_is_named_with_what_is_expected(folder: str, command: Callable[..., Outcome]) -> None:
+    assert command(*RUN, "--out", "a").code == 0
+    done = command("compare", "a", folder)
+    says = "no such folder: that" if folder == "nowhere" else "has no summary.json: the folder"
+    assert (done.code, done.err) == (2, f"transorbit: {folder}: {says} of a result is expected\n")
+
+
+def test_a_plot_of_no_series_names_the_setting(command: Callable[..., Outcome]) -> None:
+    assert command(*RUN, "--set", "record.series=false", "--out", "a").code == 0
+    done = command("plot", "a", "goodput")
+    told = "plot: goodput: the run has nothing to show in this plot: record.series = false, and true is expected"
+    assert (done.code, done.err) == (2, f"transorbit: {told}\n")
+    with pytest.raises(ValueError, match=r"record\.series = false"):
+        to.Result.load("a").plot("goodput")
+
+
+def test_the_default_goodput_of_a_sweep_is_over_the_time_of_the_run(
+    here: Path, command: Callable[..., Outcome]
+) -> None:
+    """One flow for the whole run, one that has ended after a part of it."""
+    (here / "it.sweep.toml").write_text(SWEEP.partition("[metrics]")[0].replace("replications = 3", "replications = 1"))
+    scenario = (here / "scenarios/lab-fixed.toml").read_text()
+    short = scenario[scenario.index("[[flows]]") :].replace('"bulk"', '"bulk", size = "20 kB"')
+    (here / "two.toml").write_text(f"{scenario}\n{short}")
+    text = (here / "it.sweep.toml").read_text().replace('"lab-fixed"', '"two.toml"')
+    (here / "it.sweep.toml").write_text(text)
+
+    assert command("sweep", "it.sweep.toml", "--quiet").code == 0
+
+    result = to.sweep.SweepResult.load("results/it")
+    told = result.query("SELECT key, goodput_mbps FROM runs ORDER BY key")
+    own = result.query(
+        "SELECT key, sum(delivered_bytes) * 8e-6 AS true, sum(goodput_bps) / 1e6 AS rates FROM flows "
+        "GROUP BY key ORDER BY key"
+    )
+    assert told["goodput_mbps"].to_list() == pytest.approx(own["true"].to_list())
+    assert all(rates > 1.02 * true for rates, true in zip(own["rates"], own["true"], strict=True))

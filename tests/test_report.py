@@ -55,7 +55,7 @@ def test_the_command_writes_the_report_into_the_folder_and_a_rerun_replaces_it(
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (("report", "nowhere"), "transorbit: nowhere: no such folder\n"),
+        (("report", "nowhere"), "transorbit: nowhere: no such folder: that of a result or of a sweep is expected\n"),
         (("report", "sweep", "--between", "rat"), "transorbit: between: there is no axis 'rat'; did you mean rate?\n"),
         (("report", "few", "--between", "rate"), "transorbit: between: rate: is for a sweep, and few is a result\n"),
         (("report", "scenarios"), "transorbit: scenarios: neither a result nor a sweep\n"),

@@ -78,6 +78,18 @@ OF_SWEEP = {
 }
 
 
+def not_recorded(name: str, scenario_toml: str) -> str:
+    """The setting that was off, where a figure of the series has nothing to show for that; else nothing."""
+    import tomllib
+
+    off = {setting for setting, on in tomllib.loads(scenario_toml)["record"].items() if on is False}
+    if name in OF_SERIES and "series" in off:
+        return ": record.series = false, and true is expected"
+    if name == "queue-delay" and "queue_delays" in off:
+        return ": record.queue_delays = false, and true is expected"
+    return ""
+
+
 def plots() -> Any:
     """The package that draws, `transorbit.plots`; this imports matplotlib."""
     return import_module("transorbit.plots")

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from transorbit import _folder
 from transorbit._core import ScenarioError
 
 if TYPE_CHECKING:
@@ -22,12 +23,13 @@ def result(folder: str | Path) -> Result:
     """The result in a folder, its tables read.
 
     Raises:
-        ScenarioError: a file is damaged: which.
+        ScenarioError: it is no folder of a result, or a file is damaged: which.
         OSError: one is not there.
     """
     from transorbit.result import Result
 
     folder = Path(folder)
+    _check(folder)
     with _naming(folder):
         loaded = Result.load(folder)
         missing = [name for name in _OF_A_SUMMARY if name not in loaded.summary]
@@ -36,6 +38,21 @@ def result(folder: str | Path) -> Result:
         # They are read when they are first looked at.
         _ = loaded.flows, loaded.series
     return loaded
+
+
+def _check(folder: Path) -> None:
+    """Raise unless a folder is that of a result.
+
+    Raises:
+        ScenarioError: it is not there, or is none.
+    """
+    if not folder.exists():
+        # A run that was killed while it replaced it may have left it elsewhere.
+        _folder.put_back(folder)
+    if not folder.is_dir():
+        raise ScenarioError(f"{folder}: no such folder: that of a result is expected")
+    if not (folder / "summary.json").is_file():
+        raise ScenarioError(f"{folder}: has no summary.json: the folder of a result is expected")
 
 
 @contextmanager

@@ -202,7 +202,8 @@ class Result:
         """
         figure: Figure | None = _figures.plots().draw(name, self, **options)
         if figure is None:
-            raise ValueError(f"{name}: the run has nothing to show in this plot")
+            why = _figures.not_recorded(name, self.scenario_toml)
+            raise ValueError(f"{name}: the run has nothing to show in this plot{why}")
         return figure
 
     def to_pandas(self, table: str = "series") -> Any:

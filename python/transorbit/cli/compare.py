@@ -101,7 +101,10 @@ def _heading(results: Mapping[str, Result]) -> list[str]:
     titles = list(dict.fromkeys(one["title"] for one in told))
     spans = [f"{seconds:g} s" for seconds in dict.fromkeys(one["simulated_s"] for one in told)]
     seeds = [str(seed) for seed in dict.fromkeys(one["seed"] for one in told)]
-    return [" / ".join(titles), f"seed {' / '.join(seeds)}, {' / '.join(spans)} simulated", ""]
+    parts = [
+        f"PARTIAL: {name}, stopped at {one.summary['simulated_s']:g} s" for name, one in results.items() if one.partial
+    ]
+    return [" / ".join(titles), f"seed {' / '.join(seeds)}, {' / '.join(spans)} simulated", *parts, ""]
 
 
 def _notes(results: Mapping[str, Result]) -> list[str]:

@@ -118,7 +118,7 @@ def plot(
 
 def _is_sweep(folder: Path) -> bool:
     if not folder.is_dir():
-        raise UsageError(f"plot: {folder}: no such folder")
+        raise UsageError(f"plot: {folder}: no such folder: that of a result or of a sweep is expected")
     if (folder / "sweep.toml").is_file():
         return True
     if not (folder / "summary.json").is_file():
@@ -160,7 +160,9 @@ def _of_run(folder: Path, kind: str, given: dict[str, Any]) -> tuple[Figure, str
         _check_options(given, _OF_RUN, kind)
         figure = plots.draw(kind, result, **given)
     if figure is None:
-        raise UsageError(f"plot: {kind}: the run has nothing to show in this plot")
+        raise UsageError(
+            f"plot: {kind}: the run has nothing to show in this plot{_figures.not_recorded(kind, result.scenario_toml)}"
+        )
     return figure, kind
 
 

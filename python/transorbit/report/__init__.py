@@ -68,4 +68,8 @@ def write(
 
 
 def _what_is_missing(directory: Path) -> str:
-    return "neither a result nor a sweep" if directory.is_dir() else "no such folder"
+    return (
+        "neither a result nor a sweep"
+        if directory.is_dir()
+        else "no such folder: that of a result or of a sweep is expected"
+    )
