@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import tomllib
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+import transorbit as to
 from transorbit import _content
 from transorbit.cli.app import app
 
@@ -16,6 +18,18 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from conftest import Outcome
+
+
+def test_each_public_name_is_imported_when_it_is_asked_for() -> None:
+    tree = ast.parse(Path(to.__file__).read_text())
+    imports = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.module != "__future__"]
+    for_checkers = {alias.name for node in imports for alias in node.names} & set(to.__all__)
+    homes = {name for names in to._HOMES.values() for name in names}
+
+    assert (
+        homes | (to._MODULES & set(to.__all__)) | {"__version__"} == set(to.__all__) == for_checkers | {"__version__"}
+    )
+    assert all(getattr(to, name) is not None for name in to.__all__)
 
 
 def test_scenarios_are_listed_with_a_sentence_each(command: Callable[..., Outcome]) -> None:
