@@ -12,7 +12,7 @@ use crate::division::Divide;
 use crate::frame::FrameConfig;
 use crate::load::Load;
 use crate::method::dedicated_name;
-use crate::ncc::{FrameFacts, Ncc};
+use crate::ncc::{Backlog, Backlogs, FrameFacts, Ncc};
 use crate::plan::AccessPlan;
 use crate::policy::{SwitchPolicy, SwitchView};
 use crate::random::{RandomFrame, Scheme};
@@ -74,6 +74,13 @@ struct Sent {
 
 struct Dedicated {
     ncc: Ncc,
+    slot_bits: u32,
+}
+
+/// The terminals as the network control centre sees them.
+struct Terminals<'a> {
+    terminals: &'a [Terminal],
+    filler: &'a Filler,
     slot_bits: u32,
 }
 
@@ -213,8 +220,9 @@ impl ReturnLink {
 
     /// A terminal tells the network control centre its backlog.
     fn request_slots(&mut self, now: Time, number: u32, round_trip: Duration) {
-        if let Some(dedicated) = &mut self.dedicated {
-            dedicated.ncc.handle_data(now, number, self.terminals[number as usize].backlog(), round_trip);
+        if let Some(Dedicated { ncc, slot_bits }) = &mut self.dedicated {
+            let backlogs = Terminals { terminals: &self.terminals, filler: &self.filler, slot_bits: *slot_bits };
+            ncc.handle_data(now, number, &backlogs, round_trip);
         }
     }
 
@@ -289,9 +297,10 @@ impl ReturnLink {
     /// Terminals fill their granted slots.
     fn send_dedicated(&mut self, now: Time, frame: u64, round_trip: Duration) {
         let Some(Dedicated { ncc, slot_bits }) = &mut self.dedicated else { return };
-        let terminals = &mut self.terminals;
         let slots = (self.frame.carriers - self.random_carriers) * self.frame.timeslots;
-        ncc.handle_frame(now, slots, &mut |terminal| terminals[terminal as usize].backlog(), round_trip);
+        let backlogs = Terminals { terminals: &self.terminals, filler: &self.filler, slot_bits: *slot_bits };
+        ncc.handle_frame(now, slots, &backlogs, round_trip);
+        let terminals = &mut self.terminals;
         let frame_end = now + self.frame.duration;
         for grant in ncc.burst_time_plan() {
             self.tally.slots_granted += u64::from(grant.slots);
@@ -486,6 +495,16 @@ impl Dedicated {
         let slot_bits = payload - config.encapsulation.fragment.bits() as u32;
         let facts = FrameFacts { duration, timeslots, superframe_frames, one_amplifier, slot_bits, max_slots };
         Dedicated { ncc: Ncc::new(&config.dedicated, facts, weights), slot_bits: payload }
+    }
+}
+
+impl Backlogs for Terminals<'_> {
+    fn wait(&self, terminal: u32) -> bool {
+        self.terminals[terminal as usize].has_backlog()
+    }
+
+    fn backlog(&self, terminal: u32) -> Backlog {
+        self.terminals[terminal as usize].backlog(self.filler, self.slot_bits)
     }
 }
 

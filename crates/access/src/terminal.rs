@@ -120,10 +120,21 @@ impl Terminal {
         self.random.bits + self.dedicated.bits
     }
 
-    /// The backlog as the network control centre is told.
-    pub(crate) fn backlog(&self) -> Backlog {
-        let bits = if self.requests_early { self.waiting_bits() } else { self.dedicated.bits };
-        Backlog { bits, arrived_bits: self.arrived_bits }
+    /// Whether data wait of which the network control centre is told.
+    pub(crate) fn has_backlog(&self) -> bool {
+        !self.dedicated.is_empty() || self.requests_early && !self.random.is_empty()
+    }
+
+    /// The backlog as the network control centre is told, which fills slots of so many bits.
+    pub(crate) fn backlog(&self, filler: &Filler, slot_bits: u32) -> Backlog {
+        let early = if self.requests_early { Some(&self.random) } else { None };
+        let queues = || std::iter::once(&self.dedicated).chain(early);
+        let waiting = queues().flat_map(|queue| &queue.waiting);
+        Backlog {
+            bits: queues().map(Queue::bits).sum(),
+            slots: filler.slots(waiting, slot_bits),
+            arrived_bits: self.arrived_bits,
+        }
     }
 }
 
@@ -182,6 +193,27 @@ impl Filler {
         Filler { fragment_bits: encapsulation.fragment.bits(), packing: encapsulation.packing }
     }
 
+    /// How many slots of so many bits datagrams will fill.
+    fn slots<'a>(&self, waiting: impl Iterator<Item = &'a Waiting>, slot_bits: u32) -> u64 {
+        let most = u64::from(slot_bits) - self.fragment_bits;
+        // For the next datagram in the last slot, with its header.
+        let (mut slots, mut room) = (0, 0u64);
+        for &Waiting { bits_left, .. } in waiting {
+            let here = bits_left.min(room.saturating_sub(self.fragment_bits));
+            let beyond = bits_left - here;
+            let full = beyond.saturating_sub(1) / most;
+            room = match beyond {
+                0 => room.saturating_sub(here + self.fragment_bits),
+                _ => most - (beyond - full * most),
+            };
+            slots += full + u64::from(beyond > 0);
+            if !self.packing {
+                room = 0;
+            }
+        }
+        slots
+    }
+
     /// Fills slots of so many bits, at least one and at most `most`, from the datagram at index `from` on, which has
     /// bits left: those that carry nothing else and do not finish it, or else one.
     #[inline]
@@ -216,5 +248,31 @@ impl Filler {
             }
         }
         filled
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn a_backlog_is_told_in_the_slots_that_it_fills(
+            fragment_bits in 0u64..40, slot_bits in 41u32..500, packing in any::<bool>(),
+            datagrams in prop::collection::vec(1u64..2000, 0..20),
+        ) {
+            let filler = Filler { fragment_bits, packing };
+            let mut queue = Queue::default();
+            datagrams.iter().for_each(|&bits| queue.push(Waiting::new(0, bits, Time::ZERO)));
+            let told = filler.slots(queue.waiting.iter(), slot_bits);
+            let mut filled = 0;
+            while !queue.is_empty() {
+                filled += u64::from(filler.fill(&mut queue, 0, slot_bits, 1, Time::ZERO).slots);
+                while queue.pop_done().is_some() {}
+            }
+            prop_assert_eq!(told, filled);
+        }
     }
 }

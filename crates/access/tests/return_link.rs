@@ -73,6 +73,38 @@ fn irregular_repetition_fills_the_timeslots() {
     assert!(report.offered_bursts > 45 * 36, "{report:?}");
 }
 
+/// A request tells the slots that datagrams fill, so all of them have left a request's round trip later, each in a slot
+/// of its own as well as packed.
+#[test]
+fn slots_are_requested_as_datagrams_fill_them() {
+    for packing in ["true", "false"] {
+        let config = config(&format!(
+            r#"{{ "method": {{ "kind": "dedicated" }}, "dedicated": {{ "capacity": {{ "kind": "vbdc" }} }},
+                 "encapsulation": {{ "datagram": "2 B", "fragment": "2 B", "packing": {packing} }} }}"#
+        ));
+        // The first one sets the connection up; 20 of 78 B follow once it is connected.
+        let arrivals = [vec![(10.0, 0, 78)], vec![(11.0, 0, 78); 20]].concat();
+        let outputs = run(&mut link(&config, 1), &arrivals, 20.0);
+        let last = (1..=20).map(|id| sent_at(&outputs, id).0).fold(0.0, f64::max);
+        // Requested in the frame that begins at 11.025 s, granted in that at 11.565 s, over at 11.61 s.
+        assert_eq!(last, 11.61, "packing {packing}");
+    }
+}
+
+/// A connection request tells of all that has arrived at its instant.
+#[test]
+fn a_burst_that_sets_a_connection_up_is_requested_whole() {
+    for capacity in ["vbdc", "avbdc"] {
+        let config = config(&format!(
+            r#"{{ "method": {{ "kind": "dedicated" }}, "dedicated": {{ "capacity": {{ "kind": "{capacity}" }} }} }}"#
+        ));
+        let outputs = run(&mut link(&config, 1), &[(10.0, 0, 460); 9], 20.0);
+        let last = (0..9).map(|id| sent_at(&outputs, id).0).fold(0.0, f64::max);
+        // 36 slots of 920 bits: one frame, the first after a round trip.
+        assert_eq!(last, 10.575, "{capacity}");
+    }
+}
+
 /// 13 packets of 597 bits are less than a datagram of 1,500 B, so it takes two frames: from 10.035 to 10.125 s.
 /// Reception 250 ms later is the 10.375 s of table 3.
 #[test]

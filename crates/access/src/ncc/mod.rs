@@ -1,7 +1,8 @@
 //! The network control centre (NCC): it assigns the slots of dedicated access.
 //!
-//! A terminal that has data and no connection requests one. A round trip later it is connected: the burst time plan may
-//! then grant it slots, and it requests more by the capacity category of the scenario. Each request takes effect a
+//! A terminal that has data and no connection requests one, and slots for what has arrived at that instant. A round trip
+//! later it is connected: the burst time plan may then grant it slots, and it requests more by the capacity category of
+//! the scenario, so what arrives in between waits for another round trip. Each request takes effect a
 //! round trip after it was sent, at the beginning of a superframe. A connection without data for some time is released.
 //!
 //! Sources: the categories, EN 301 790 section 6.4.1, which EN 301 545-2 takes over; dedicated access and its burst
@@ -43,8 +44,19 @@ use units::{Duration, Time};
 pub struct Backlog {
     /// Waiting data, in bits.
     pub bits: u64,
+    /// Slots that these data fill, each with what datagrams take of it.
+    pub slots: u64,
     /// Data that have arrived since the start of the run, in bits.
     pub arrived_bits: u64,
+}
+
+/// What terminals tell of their data for dedicated slots.
+pub trait Backlogs {
+    /// Whether data wait at a terminal.
+    fn wait(&self, terminal: u32) -> bool;
+
+    /// Those that wait.
+    fn backlog(&self, terminal: u32) -> Backlog;
 }
 
 /// An entry of the burst time plan: consecutive slots, numbered carrier by carrier.
@@ -109,6 +121,8 @@ struct Terminal {
     connection: u32,
     /// The last instant at which it had data.
     last_data: Time,
+    /// When it requested a connection last.
+    asked_at: Time,
     /// The capacity request in its connection request.
     first_request: Option<u64>,
     /// The part of its base rate that is not granted yet, in billionths of a bit.
@@ -165,6 +179,7 @@ impl Ncc {
             state: State::Idle,
             connection: 0,
             last_data: Time::ZERO,
+            asked_at: Time::ZERO,
             first_request: None,
             credit: 0,
             granted: 0,
@@ -188,35 +203,36 @@ impl Ncc {
         }
     }
 
-    /// Data for dedicated access have arrived at a terminal and are part of its `backlog` now: without a connection it
-    /// requests one at once. `round_trip`: between terminals and NCC.
-    pub fn handle_data(&mut self, now: Time, terminal: u32, backlog: Backlog, round_trip: Duration) {
+    /// Data for dedicated access have arrived at a terminal and are part of its backlog now: without a connection it
+    /// requests one at once, and in the same request slots for all that has arrived at this instant. `round_trip`:
+    /// between terminals and NCC.
+    pub fn handle_data(&mut self, now: Time, terminal: u32, backlogs: &impl Backlogs, round_trip: Duration) {
         let round_trip = self.round_trip.unwrap_or(round_trip);
         let number = terminal as usize;
-        self.terminals[number].last_data = now;
-        if self.terminals[number].state != State::Idle {
-            return;
+        let of_terminal = &mut self.terminals[number];
+        of_terminal.last_data = now;
+        match of_terminal.state {
+            State::Idle => {
+                (of_terminal.state, of_terminal.asked_at) = (State::Asked, now);
+                self.setups.push(Reverse((now + round_trip * u64::from(self.setup_round_trips), terminal)));
+            }
+            State::Asked if of_terminal.asked_at == now => {}
+            State::Asked | State::Connected => return,
         }
-        self.terminals[number].state = State::Asked;
-        let need = self.need(number, backlog, round_trip);
-        let demand = self.demand.as_mut();
-        self.terminals[number].first_request = demand.and_then(|demand| {
-            demand.forget(number, backlog.arrived_bits - backlog.bits);
-            demand.request(number, &need)
-        });
-        self.setups.push(Reverse((now + round_trip * u64::from(self.setup_round_trips), terminal)));
+        if self.demand.is_some() {
+            let backlog = backlogs.backlog(terminal);
+            let need = self.need(number, backlog, round_trip);
+            self.terminals[number].first_request = self.demand.as_mut().and_then(|demand| {
+                demand.forget(number, backlog.arrived_bits - backlog.bits);
+                demand.request(number, &need)
+            });
+        }
     }
 
     /// A frame with so many dedicated `slots` begins: requests that have arrived take effect, idle connections are
     /// released, the slots are divided, and the terminals request what they need beyond their slots in it. Frames may
     /// be left out while [`Ncc::is_idle`].
-    pub fn handle_frame(
-        &mut self,
-        now: Time,
-        slots: u32,
-        backlogs: &mut dyn FnMut(u32) -> Backlog,
-        round_trip: Duration,
-    ) {
+    pub fn handle_frame(&mut self, now: Time, slots: u32, backlogs: &impl Backlogs, round_trip: Duration) {
         let round_trip = self.round_trip.unwrap_or(round_trip);
         let frame = now.as_nanos() / self.frame.duration.as_nanos();
         if frame.is_multiple_of(u64::from(self.frame.superframe_frames)) {
@@ -254,11 +270,11 @@ impl Ncc {
     }
 
     /// Releases connections that had no data for long.
-    fn release(&mut self, now: Time, backlogs: &mut dyn FnMut(u32) -> Backlog) {
+    fn release(&mut self, now: Time, backlogs: &impl Backlogs) {
         let (terminals, release_after) = (&mut self.terminals, self.release_after);
         self.connected.retain(|&number| {
             let terminal = &mut terminals[number as usize];
-            if backlogs(number).bits > 0 {
+            if backlogs.wait(number) {
                 terminal.last_data = now;
             } else if now.since(terminal.last_data) >= release_after {
                 terminal.state = State::Idle;
@@ -382,14 +398,14 @@ impl Ncc {
     }
 
     /// Connected terminals request what they need beyond this frame's slots.
-    fn make_requests(&mut self, now: Time, backlogs: &mut dyn FnMut(u32) -> Backlog, round_trip: Duration) {
+    fn make_requests(&mut self, now: Time, backlogs: &impl Backlogs, round_trip: Duration) {
         let Some(mut demand) = self.demand.take() else { return };
         // A request does not overtake an earlier one when the path becomes shorter.
         let due = self.requests.back().map_or(Time::ZERO, |last| last.due).max(now + round_trip);
         for index in 0..self.connected.len() {
             let terminal = self.connected[index];
             let number = terminal as usize;
-            let need = self.need(number, backlogs(terminal), round_trip);
+            let need = self.need(number, backlogs.backlog(terminal), round_trip);
             if let Some(requested) = demand.request(number, &need) {
                 let Terminal { connection, granted_ever: granted_before, .. } = self.terminals[number];
                 self.requests.push_back(Request { due, terminal, connection, requested, granted_before });
@@ -403,13 +419,12 @@ impl Ncc {
             State::Connected => u64::from(self.terminals[terminal].granted),
             State::Idle | State::Asked => 0,
         };
-        let waiting = backlog.bits.div_ceil(u64::from(self.frame.slot_bits));
         let base_bits = match self.base {
             Base::Rate(billionths) => billionths as f64 / BILLION as f64,
             Base::Share => 0.0,
         };
         Need {
-            slots: waiting.saturating_sub(granted),
+            slots: backlog.slots.saturating_sub(granted),
             arrived_bits: backlog.arrived_bits,
             base_bits,
             round_trip_frames: round_trip.as_secs_f64() / self.frame.duration.as_secs_f64(),

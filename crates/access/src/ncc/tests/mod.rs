@@ -27,6 +27,24 @@ struct Link {
     padding: u64,
 }
 
+/// The queues of the terminals, as full slots.
+struct Queues<'a> {
+    waiting: &'a [u64],
+    arrived: &'a [u64],
+    slot_bits: u32,
+}
+
+impl Backlogs for Queues<'_> {
+    fn wait(&self, terminal: u32) -> bool {
+        self.waiting[terminal as usize] > 0
+    }
+
+    fn backlog(&self, terminal: u32) -> Backlog {
+        let (bits, arrived_bits) = (self.waiting[terminal as usize], self.arrived[terminal as usize]);
+        Backlog { bits, slots: bits.div_ceil(u64::from(self.slot_bits)), arrived_bits }
+    }
+}
+
 fn facts() -> FrameFacts {
     let (timeslots, superframe_frames, slot_bits) = (40, 1, 920);
     FrameFacts { duration: FRAME, timeslots, superframe_frames, one_amplifier: true, slot_bits, max_slots: timeslots }
@@ -71,18 +89,16 @@ impl Link {
     fn arrive(&mut self, now: Time, terminal: usize, bits: u64) {
         self.waiting[terminal] += bits;
         self.arrived[terminal] += bits;
-        let backlog = Backlog { bits: self.waiting[terminal], arrived_bits: self.arrived[terminal] };
-        self.ncc.handle_data(now, terminal as u32, backlog, RTT);
+        let backlogs = Queues { waiting: &self.waiting, arrived: &self.arrived, slot_bits: self.facts.slot_bits };
+        self.ncc.handle_data(now, terminal as u32, &backlogs, RTT);
     }
 
     /// The next frame: checks its burst time plan, then all terminals send.
     fn frame(&mut self) -> Time {
         let now = Time::ZERO + FRAME * self.next_frame;
         self.next_frame += 1;
-        let (waiting, arrived) = (&self.waiting, &self.arrived);
-        let mut backlogs =
-            |number: u32| Backlog { bits: waiting[number as usize], arrived_bits: arrived[number as usize] };
-        self.ncc.handle_frame(now, self.slots, &mut backlogs, RTT);
+        let backlogs = Queues { waiting: &self.waiting, arrived: &self.arrived, slot_bits: self.facts.slot_bits };
+        self.ncc.handle_frame(now, self.slots, &backlogs, RTT);
         self.check_plan();
         self.granted.fill(0);
         for grant in self.ncc.burst_time_plan() {
