@@ -26,7 +26,7 @@ use units::{BitRate, Db, Duration, FieldError, RateOverTime, Time};
 
 use crate::buffer::Backlog;
 use crate::estimate::Estimates;
-use crate::harq::{Burst, Decoding, Feedback, Harq, HarqCounters};
+use crate::harq::{Burst, Decoding, FeedbackMessage, Harq, HarqCounters};
 use crate::packet::{DropReason, FlowNumbers, Output, PacketRef};
 use crate::propagation::Propagation;
 use crate::queue::{Queue, QueueConfig};
@@ -78,7 +78,7 @@ pub struct LastHop {
     /// Bursts in flight to the users.
     bursts: Transit<Flight>,
     /// Feedback in flight to the satellite.
-    feedback: Transit<Feedback>,
+    feedback: Transit<FeedbackMessage>,
     outputs: VecDeque<Output>,
     counters: Counters,
     /// Takes the place of scheduler and bursts while it is there.
@@ -460,11 +460,11 @@ impl LastHop {
             let Burst { coded, packet, sequence } = burst;
             let reception = self.harq.receive(now, burst, *snr);
             // A user that has missed a burst sends no feedback.
-            if let Some(answer) = reception.answer
+            if let Some(feedback) = reception.feedback
                 && !missed
             {
                 let delay = self.feedback_delay.unwrap_or_else(|| self.propagation.delay(now));
-                self.feedback.push(now + delay, coded.answered(answer));
+                self.feedback.push(now + delay, coded.feedback(feedback));
             }
             self.decisions.follow(packet, *sequence, reception.decoding);
             match reception.decoding {

@@ -112,7 +112,7 @@ impl HarqReport {
             useful_bits: counters.useful_bits,
             acks: counters.acks,
             nacks: counters.nacks,
-            lost_answers: counters.lost_answers,
+            lost_answers: counters.lost_feedback,
             processes_max: counters.processes_max,
         }
     }

@@ -293,7 +293,7 @@ fn reports_in_flight_are_bounded() {
 }
 
 #[test]
-fn an_answer_takes_the_links_delay_both_ways_unless_the_scheme_says_otherwise() {
+fn feedback_takes_the_links_delay_both_ways_unless_the_scheme_says_otherwise() {
     let rtt = |feedback: Value| {
         let harq = json!({ "kind": "adaptive", "feedback": feedback });
         let config = common::config(json!({ "rate": "1 Mbit/s", "delay": "10 ms", "harq": harq }));

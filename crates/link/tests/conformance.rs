@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, VecDeque};
 use channel::{CLEAR, Channel, ERASED};
 use common::schemes::{has_option, read, schemes_with_feedback};
 use common::{Run, Scripted, Wild, choosers, rng, scheduler_json, uniform_block_fading};
-use link::harq::{Answer, Burst, Decoding};
+use link::harq::{Burst, Decoding, Feedback};
 use link::scheduler::{Parts, View};
 use link::{
     Backlog, DropReason, Ecn, EstimateConfig, Estimates, Harq, HarqConfig, LastHop, Limit, LinkFacts, Output,
@@ -78,9 +78,9 @@ fn harq_of(options: &serde_json::Value) -> Box<dyn Harq> {
 }
 
 /// The fewest processes in use with which a user may have to wait: all of them where users share them. A window of a
-/// user's own may be closed by one that is not answered yet. Without feedback nobody waits.
+/// user's own may be closed by one that has no feedback yet. Without feedback nobody waits.
 fn blocked_from(harq: &mut dyn Harq) -> usize {
-    if !harq.answers() {
+    if !harq.sends_feedback() {
         return usize::MAX;
     }
     let starts = |id: &u32| {
@@ -147,7 +147,7 @@ proptest! {
     }
 
     /// A reliability scheme alone: every packet is decided once, every bit counted, every process given back. With
-    /// delays and lost answers: `harq_conformance.rs`.
+    /// delays and lost feedback: `harq_conformance.rs`.
     #[test]
     fn a_scheme_decides_each_packet_once(sizes in prop::collection::vec(1u32..=1115, 1..60), seed in any::<u64>()) {
         for kind in HarqConfig::ALL {
@@ -181,9 +181,9 @@ proptest! {
                         prop_assert_eq!(burst.sequence, u64::from(burst.packet.id));
                         prop_assert_eq!(burst.packet, packet(burst.packet.id, 0, sizes[burst.packet.id as usize]));
                     }
-                    if let Some(answer) = reception.answer {
-                        prop_assert_eq!(answer == Answer::Ack, reception.decoding == Decoding::Decoded);
-                        harq.handle_feedback(Time::ZERO, burst.coded.answered(answer));
+                    if let Some(feedback) = reception.feedback {
+                        prop_assert_eq!(feedback == Feedback::Ack, reception.decoding == Decoding::Decoded);
+                        harq.handle_feedback(Time::ZERO, burst.coded.feedback(feedback));
                     }
                 } else if fresh.peek().is_none() && !harq.has_burst() {
                     break;

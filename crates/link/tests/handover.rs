@@ -65,19 +65,19 @@ fn an_interruption_lets_the_burst_on_the_air_go_on_and_begins_no_other() {
 }
 
 #[test]
-fn what_found_nobody_is_repeated_when_the_answer_would_have_been_forwarded() {
+fn what_found_nobody_is_repeated_when_the_feedback_would_have_been_forwarded() {
     let (mut run, begun) = hop("stop-and-wait", &[]);
     offer(&mut run, 1);
     run.hand_over(ms(3), ms(4), forward(2));
     run.finish();
     // Received 6 ms, heard of 5 ms later, and 2 ms from one satellite to the other.
     assert_eq!((begun_at(&begun), delivered_at(&run)), (vec![0, 13_000], vec![(19_000, 0)]));
-    assert_eq!((run.hop.harq().decoded_after[1], run.hop.harq().lost_answers), (1, 1));
+    assert_eq!((run.hop.harq().decoded_after[1], run.hop.harq().lost_feedback), (1, 1));
     assert_eq!(run.hop.harq().coded_bits, run.hop.coded_bits());
 }
 
 #[test]
-fn an_answer_in_flight_is_forwarded() {
+fn feedback_in_flight_is_forwarded() {
     let (mut run, begun) = hop("stop-and-wait", &[]);
     offer(&mut run, 2);
     run.hand_over(ms(8), ms(8), forward(2));

@@ -58,7 +58,7 @@ fn propagation() -> impl Strategy<Value = Propagation> {
     prop_oneof![delay().prop_map(Propagation::fixed), jumps]
 }
 
-/// Every scheme, with answers that come and that get lost, and with few processes.
+/// Every scheme, with feedback that comes and that gets lost, and with few processes.
 fn scheme() -> impl Strategy<Value = Value> {
     let kind = prop::sample::select(HarqConfig::ALL);
     (kind, 0u32..3).prop_map(|(kind, variant)| {

@@ -33,8 +33,8 @@ fn decoded_after(config: Value, size: u32, snrs: &[f64]) -> (Option<usize>, Vec<
             Decoding::Failed => return (None, bits),
             Decoding::Undecided => {}
         }
-        if let Some(answer) = reception.answer {
-            harq.handle_feedback(Time::ZERO, burst.coded.answered(answer));
+        if let Some(feedback) = reception.feedback {
+            harq.handle_feedback(Time::ZERO, burst.coded.feedback(feedback));
         }
         burst = harq.poll_burst(Time::ZERO).expect("not decoded, and not the last");
     }

@@ -1,4 +1,4 @@
-//! What every reliability scheme must do with delays on both ways and answers that get lost.
+//! What every reliability scheme must do with delays on both ways and feedback that gets lost.
 
 mod common;
 
@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, VecDeque};
 use channel::{CLEAR, ERASED};
 use common::schemes::{ask, has_feedback, is_accepted, read, schemes_with, schemes_with_feedback, with};
 use common::{packet, rng, uniform_block_fading};
-use link::harq::{Answer, Burst, Decoding, Feedback};
+use link::harq::{Burst, Decoding, Feedback, FeedbackMessage};
 use link::{Harq, HarqConfig, PacketRef};
 use proptest::prelude::*;
 use rand::Rng;
@@ -23,7 +23,7 @@ fn build(config: &Value, seed: u64) -> (HarqConfig, Box<dyn Harq>) {
     (config, harq)
 }
 
-/// Every kind of the registry as it is by default, and with each option that changes what bursts and answers do, of
+/// Every kind of the registry as it is by default, and with each option that changes what bursts and feedback do, of
 /// those that it has.
 fn configurations() -> Vec<Value> {
     let kinds = || HarqConfig::ALL.iter().map(|kind| json!({ "kind": kind }));
@@ -71,18 +71,18 @@ fn offered(id: u32, size: u32) -> PacketRef {
     PacketRef { user: user(id), flow: user(id), ..packet(id, size) }
 }
 
-/// A sender and a receiver with a queue of bursts and one of answers between them, first in, first out or in disorder,
+/// A sender and a receiver with a queue of bursts and one of feedback between them, first in, first out or in disorder,
 /// and never with the same delay twice: what happens next is left to chance.
 struct Link {
     harq: Box<dyn Harq>,
     name: String,
-    answers: bool,
+    sends_feedback: bool,
     go_back_n: bool,
     most: usize,
     chance: Box<dyn Rng + Send>,
     on_air: VecDeque<Burst>,
-    feedback_in_flight: VecDeque<Feedback>,
-    /// Bursts and answers of each process that are in flight, and the packet they belong to.
+    feedback_in_flight: VecDeque<FeedbackMessage>,
+    /// Bursts and feedback of each process that are in flight, and the packet they belong to.
     in_flight: BTreeMap<u32, (u32, usize)>,
     bursts_of: BTreeMap<u32, usize>,
     decided: BTreeMap<u32, Decoding>,
@@ -90,7 +90,7 @@ struct Link {
     bits: u64,
     bursts: u64,
     lost: u64,
-    /// Whether bursts and answers overtake others, and senders are replaced.
+    /// Whether bursts and feedback overtake others, and senders are replaced.
     disorder: bool,
     abandoned: u64,
 }
@@ -98,13 +98,13 @@ struct Link {
 impl Link {
     fn new(config: &Value, seed: u64) -> Link {
         let (resolved, harq) = build(config, seed);
-        let answers = resolved.entry().feedback().is_some_and(|feedback| feedback.enabled);
-        assert_eq!(harq.answers(), answers, "{config}");
+        let sends_feedback = resolved.entry().feedback().is_some_and(|feedback| feedback.enabled);
+        assert_eq!(harq.sends_feedback(), sends_feedback, "{config}");
         Link {
             most: harq.counters().decoded_after.len(),
             harq,
             name: config.to_string(),
-            answers,
+            sends_feedback,
             go_back_n: resolved.kind() == "go-back-n",
             chance: rng(seed ^ 77),
             on_air: VecDeque::new(),
@@ -147,7 +147,7 @@ impl Link {
 
     fn send(&mut self, burst: Burst) {
         assert!(burst.coded.bits > 0, "{}", self.name);
-        if self.answers || self.most > 1 {
+        if self.sends_feedback || self.most > 1 {
             let (owner, count) = self.in_flight.entry(burst.coded.process).or_insert((burst.packet.id, 0));
             assert!(*count == 0 || *owner == burst.packet.id, "{}: a process is reused too early", self.name);
             *owner = burst.packet.id;
@@ -178,23 +178,27 @@ impl Link {
         if reception.decoding == Decoding::Decoded {
             self.decoded_order.push(id);
         }
-        assert_eq!(reception.answer.is_some(), self.answers, "{}", self.name);
-        match reception.answer {
-            Some(answer) => {
+        assert_eq!(reception.feedback.is_some(), self.sends_feedback, "{}", self.name);
+        match reception.feedback {
+            Some(feedback) => {
                 let decoded = self.decided.get(&id) == Some(&Decoding::Decoded);
-                assert!(answer == Answer::Lost || (answer == Answer::Ack) == decoded, "{}: {answer:?}", self.name);
-                self.lost += u64::from(answer == Answer::Lost);
-                self.feedback_in_flight.push_back(burst.coded.answered(answer));
+                assert!(
+                    feedback == Feedback::Lost || (feedback == Feedback::Ack) == decoded,
+                    "{}: {feedback:?}",
+                    self.name
+                );
+                self.lost += u64::from(feedback == Feedback::Lost);
+                self.feedback_in_flight.push_back(burst.coded.feedback(feedback));
             }
             None => self.settle(burst.coded.process),
         }
     }
 
-    fn answer(&mut self) {
+    fn deliver_feedback(&mut self) {
         let index = self.next_index(self.feedback_in_flight.len());
-        let Some(feedback) = self.feedback_in_flight.remove(index) else { return };
-        self.harq.handle_feedback(Time::ZERO, feedback);
-        self.settle(feedback.process);
+        let Some(message) = self.feedback_in_flight.remove(index) else { return };
+        self.harq.handle_feedback(Time::ZERO, message);
+        self.settle(message.process);
     }
 
     /// Sends `sizes`, one packet each, and returns when nothing is left to do.
@@ -230,7 +234,7 @@ impl Link {
                     }
                 }
                 5..7 => self.receive(),
-                _ => self.answer(),
+                _ => self.deliver_feedback(),
             }
             let quiet = self.on_air.is_empty() && self.feedback_in_flight.is_empty() && !self.harq.has_burst();
             if quiet {
@@ -263,12 +267,12 @@ impl Link {
             }
         }
         if self.disorder {
-            return; // a new sender knows nothing of the bursts and answers before it
+            return; // a new sender knows nothing of the bursts and feedback before it
         }
-        let answers = counters.acks + counters.nacks + counters.lost_answers;
-        assert_eq!(counters.lost_answers, self.lost, "{name}");
-        assert_eq!(answers, if self.answers { self.bursts } else { 0 }, "{name}: each burst is answered once");
-        if !self.answers && self.most > 1 {
+        let feedback = counters.acks + counters.nacks + counters.lost_feedback;
+        assert_eq!(counters.lost_feedback, self.lost, "{name}");
+        assert_eq!(feedback, if self.sends_feedback { self.bursts } else { 0 }, "{name}: one for each burst");
+        if !self.sends_feedback && self.most > 1 {
             assert!(self.bursts_of.values().all(|&bursts| bursts == self.most), "{name}: all are sent as often");
         }
     }
@@ -291,7 +295,7 @@ proptest! {
     }
 }
 
-/// How many packets may start, user after user, before each has to wait, if nothing is sent or answered.
+/// How many packets may start, user after user, before each has to wait, if nothing is sent and no feedback comes.
 fn windows(config: &Value) -> [u32; USERS as usize] {
     let (_, mut harq) = build(config, 1);
     let mut windows = [0; USERS as usize];
@@ -330,21 +334,21 @@ fn selective_repeat_waits_for_its_oldest_packet() {
         };
         let bursts: Vec<Burst> = (0..3).map(|id| start(harq.as_mut(), id)).collect();
         for (burst, snr) in bursts.iter().zip([ERASED, CLEAR, CLEAR]) {
-            let answer = harq.receive(Time::ZERO, burst, snr).answer.unwrap();
-            harq.handle_feedback(Time::ZERO, burst.coded.answered(answer));
+            let feedback = harq.receive(Time::ZERO, burst, snr).feedback.unwrap();
+            harq.handle_feedback(Time::ZERO, burst.coded.feedback(feedback));
         }
         assert_eq!(harq.may_start(0), after, "{kind}: the oldest of three is still open");
         let again = harq.poll_burst(Time::ZERO).unwrap();
         assert_eq!(harq.receive(Time::ZERO, &again, CLEAR).decoding, Decoding::Decoded);
-        harq.handle_feedback(Time::ZERO, again.coded.answered(Answer::Ack));
+        harq.handle_feedback(Time::ZERO, again.coded.feedback(Feedback::Ack));
         assert!(harq.may_start(0) && harq.counters().processes == 0);
     }
 }
 
-/// A receiver that has the packet says so again when it is repeated because the answer was lost, and gives it up only
+/// A receiver that has the packet says so again when it is repeated because the feedback was lost, and gives it up only
 /// once.
 #[test]
-fn a_repetition_after_a_lost_answer_is_acknowledged_again() {
+fn a_repetition_after_lost_feedback_is_acknowledged_again() {
     for kind in schemes_with_feedback() {
         let (_, mut harq) = build(&json!({ "kind": kind }), 1);
         let packet = packet(0, 1115);
@@ -353,9 +357,9 @@ fn a_repetition_after_a_lost_answer_is_acknowledged_again() {
         loop {
             let reception = harq.receive(Time::ZERO, &burst, CLEAR);
             let expected = if bursts == 0 { Decoding::Decoded } else { Decoding::Undecided };
-            assert_eq!((reception.decoding, reception.answer), (expected, Some(Answer::Ack)), "{kind}");
+            assert_eq!((reception.decoding, reception.feedback), (expected, Some(Feedback::Ack)), "{kind}");
             (bits, bursts) = (bits + u64::from(burst.coded.bits), bursts + 1);
-            let lost = burst.coded.answered(Answer::Lost);
+            let lost = burst.coded.feedback(Feedback::Lost);
             harq.handle_feedback(Time::ZERO, lost);
             match harq.poll_burst(Time::ZERO) {
                 Some(next) => burst = next,
@@ -365,7 +369,7 @@ fn a_repetition_after_a_lost_answer_is_acknowledged_again() {
         assert!(!harq.has_burst() && harq.may_start(0), "{kind} gives up after the last");
         let counters = harq.counters();
         assert_eq!((counters.decoded_after[0], counters.failed, counters.processes), (1, 0, 0), "{kind}");
-        assert_eq!((counters.lost_answers, counters.finished_bits), (bursts, bits), "{kind}");
+        assert_eq!((counters.lost_feedback, counters.finished_bits), (bursts, bits), "{kind}");
         let most = counters.decoded_after.len() as u64;
         // A plan by the channel's law may need fewer; that of adaptive HARQ makes three for this one.
         let fewest = if ask(kind, |entry| entry.law_transmissions().is_some()) { 2 } else { most };
@@ -374,8 +378,8 @@ fn a_repetition_after_a_lost_answer_is_acknowledged_again() {
     }
 }
 
-/// An acknowledgment says that all before it arrived, also the one whose own answer was lost: only the rest is sent
-/// again.
+/// An acknowledgment says that all before it arrived, also the one whose own feedback was lost: only the rest is
+/// repeated.
 #[test]
 fn acknowledgments_of_go_back_n_are_cumulative() {
     let (_, mut harq) = build(&json!({ "kind": "go-back-n" }), 1);
@@ -387,12 +391,12 @@ fn acknowledgments_of_go_back_n_are_cumulative() {
     for burst in &bursts {
         assert_eq!(harq.receive(Time::ZERO, burst, CLEAR).decoding, Decoding::Decoded);
     }
-    let answer = |burst: &Burst, answer| burst.coded.answered(answer);
-    harq.handle_feedback(Time::ZERO, answer(&bursts[0], Answer::Lost));
-    harq.handle_feedback(Time::ZERO, answer(&bursts[1], Answer::Lost));
-    harq.handle_feedback(Time::ZERO, answer(&bursts[2], Answer::Ack));
+    let message = |burst: &Burst, feedback| burst.coded.feedback(feedback);
+    harq.handle_feedback(Time::ZERO, message(&bursts[0], Feedback::Lost));
+    harq.handle_feedback(Time::ZERO, message(&bursts[1], Feedback::Lost));
+    harq.handle_feedback(Time::ZERO, message(&bursts[2], Feedback::Ack));
     assert_eq!(harq.counters().processes, 1, "0, 1 and 2 are done with");
-    assert!(!harq.may_start(0), "3 is to be sent again first");
+    assert!(!harq.may_start(0), "3 is to be repeated first");
     assert_eq!(harq.poll_burst(Time::ZERO).unwrap().packet, bursts[3].packet);
     assert!(!harq.has_burst() && harq.may_start(0));
 }

@@ -61,11 +61,11 @@ fn assert_efficiency(harq: Value, loss: f64, packets: u32, (mean, variance): (f6
     assert!((measured * mean - 1.0).abs() < error, "{harq} at {loss}: {measured} against {}", 1.0 / mean);
 }
 
-fn scheme(kind: &str, lost_answers: &str) -> Value {
-    json!({ "kind": kind, "transmissions": 32, "code_rate": 0.5, "feedback": { "loss": lost_answers } })
+fn scheme(kind: &str, lost_feedback: &str) -> Value {
+    json!({ "kind": kind, "transmissions": 32, "code_rate": 0.5, "feedback": { "loss": lost_feedback } })
 }
 
-/// With a delay of 5 ms each way an answer comes N = 11 transmissions after the begin of a burst. A packet needs
+/// With a delay of 5 ms each way feedback comes N = 11 transmissions after the begin of a burst. A packet needs
 /// 1/(1-p) transmissions on average; each failure costs 1 of selective repeat, N of go-back-N; stop-and-wait takes N
 /// for each (Lin and Costello, Error Control Coding, section 22.1): throughputs 1-p, (1-p)/(1-p+Np) and (1-p)/N.
 #[test]
@@ -79,15 +79,15 @@ fn throughput_is_that_of_the_textbook() {
     }
 }
 
-/// A lost answer costs another transmission, even of a packet that arrived: 1/(1-p) to arrive, q/(1-q) to be believed.
+/// Lost feedback costs another transmission, even of a packet that arrived: 1/(1-p) to arrive, q/(1-q) to be believed.
 #[test]
-fn lost_answers_cost_what_they_must() {
+fn lost_feedback_costs_what_it_must() {
     let (p, q) = (0.1, 0.3);
     let mean = 1.0 / (1.0 - p) + q / (1.0 - q);
     let variance = p / ((1.0 - p) * (1.0 - p)) + q / ((1.0 - q) * (1.0 - q));
     assert_efficiency(scheme("selective-repeat", "30 %"), p, 20_000, (mean, variance));
     assert_efficiency(scheme("stop-and-wait", "30 %"), p, 4000, (11.0 * mean, 121.0 * variance));
-    // Go-back-N: never worse than if what was answered in vain had failed, for acknowledgments are cumulative.
+    // Go-back-N: never worse than if what was acknowledged in vain had failed, for acknowledgments are cumulative.
     let formula = |p: f64| (1.0 - p) / (1.0 - p + 11.0 * p);
     let measured = efficiency(scheme("go-back-n", "30 %"), p, 20_000);
     assert!(measured > 1.02 * formula(1.0 - (1.0 - p) * (1.0 - q)) && measured < 0.98 * formula(p), "{measured}");
@@ -111,7 +111,7 @@ fn combining_outruns_repeat_request_in_noise() {
 }
 
 #[test]
-fn an_answer_acts_after_its_own_delay() {
+fn feedback_acts_after_its_own_delay() {
     for kind in schemes_with(&["code_rate", "feedback"]) {
         for (delay, loss, gap) in [("10 ms", "0 %", 14.0), ("10 ms", "100 %", 14.0), ("0 s", "0 %", 4.0)] {
             let harq = json!({ "kind": kind, "code_rate": 0.5, "feedback": { "delay": delay, "loss": loss } });
@@ -135,7 +135,7 @@ fn an_answer_acts_after_its_own_delay() {
     assert!(asked.lock().unwrap().windows(2).all(|pair| pair[1].since(pair[0]) > Duration::from_millis(28)));
 }
 
-/// A burst takes 1 ms and its answer comes 4 ms after its end. What was sent in the meantime is sent again, in order.
+/// A burst takes 1 ms and its feedback comes 4 ms after its end. What was sent in the meantime is repeated, in order.
 #[test]
 fn go_back_n_begins_anew_at_the_packet_that_failed() {
     let harq = json!({ "kind": "go-back-n", "code_rate": 0.5, "processes": 8 });
@@ -251,8 +251,8 @@ struct Estimated {
     sums: Vec<u64>,
 }
 
-fn estimated(age: &str, at: u64, lost_answers: &str) -> Estimated {
-    let harq = json!({ "kind": "adaptive", "sizing": "estimate", "feedback": { "loss": lost_answers } });
+fn estimated(age: &str, at: u64, lost_feedback: &str) -> Estimated {
+    let harq = json!({ "kind": "adaptive", "sizing": "estimate", "feedback": { "loss": lost_feedback } });
     let mut settings = settings("10 ms", harq);
     settings["estimate"] = json!({ "interval": "1 ms", "age": age });
     one_packet(settings, Box::new(Step), at)
@@ -307,10 +307,10 @@ fn an_old_estimate_costs_transmissions() {
     assert_eq!(late.sums, expected.into_iter().map(u64::from).collect::<Vec<_>>());
 }
 
-/// A lost answer leaves the sender with what it heard before: it sends what would be missing if the burst had brought
+/// Lost feedback leaves the sender with what it heard before: it sends what would be missing if the burst had brought
 /// nothing.
 #[test]
-fn a_lost_answer_leaves_the_sender_with_what_it_knew() {
+fn lost_feedback_leaves_the_sender_with_what_it_knew() {
     let lost = estimated("20 ms", 110, "100 %");
     let first = enough(3.0, 0, 0.0);
     assert_eq!(lost.sums[..2], [u64::from(first), u64::from(first + enough(3.0, first, 0.0))]);

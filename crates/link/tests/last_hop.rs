@@ -1,4 +1,4 @@
-//! Packet conversations with the last hop: when bursts leave, arrive, are answered and repeated.
+//! Packet conversations with the last hop: when bursts leave, arrive, are decoded and repeated.
 
 mod common;
 
@@ -365,7 +365,7 @@ fn resting_while_packets_wait_is_told() {
         report.stalled_ratio
     };
     assert_eq!(stalled(100), 0.0);
-    // 40 packets in turn; between two of them 20 ms for the answer.
+    // 40 packets in turn; between two of them 20 ms for the feedback.
     assert!(stalled(1) > 0.8, "{}", stalled(1));
 }
 

@@ -22,9 +22,9 @@ use serde::{Deserialize, Serialize};
 use units::{Bytes, Db, FieldError, Probability, Time};
 
 use super::codeword::{check_codeword_bits, check_processes, check_threshold, check_transmissions, data_bits, scaled};
-use super::feedback::{AnswerPath, FeedbackConfig};
+use super::feedback::{FeedbackChannel, FeedbackConfig};
 use super::sizes::{Block, Threshold, transmission_sizes};
-use super::{Answer, Burst, Coded, Decoding, Feedback, Harq, HarqCounters, Kind, Reception};
+use super::{Burst, Coded, Decoding, Feedback, FeedbackMessage, Harq, HarqCounters, Kind, Reception};
 use crate::packet::PacketRef;
 
 /// Incremental redundancy with sizes planned from the channel's law; decodes by accumulated mutual information.
@@ -173,7 +173,7 @@ pub struct Adaptive {
     padding: bool,
     /// Coded bits of a full block sent after each transmission; empty if sizes follow from the estimate.
     sums: Box<[u32]>,
-    answers: AnswerPath,
+    feedback_channel: FeedbackChannel,
     processes: Vec<Process>,
     free: Vec<u32>,
     capacity: usize,
@@ -231,7 +231,7 @@ impl Adaptive {
             transmissions: config.transmissions,
             padding: config.padding,
             sums: sums.collect(),
-            answers: AnswerPath::new(config.feedback.resolve_enabled()?, rng),
+            feedback_channel: FeedbackChannel::new(config.feedback.resolve_enabled()?, rng),
             processes: Vec::new(),
             free: Vec::new(),
             capacity: config.processes as usize,
@@ -359,7 +359,10 @@ impl Harq for Adaptive {
         if process.closed {
             // Only a decoded packet is repeated further, because its acknowledgment was lost.
             self.counters.on_discarded(u64::from(burst.coded.bits));
-            return Reception { decoding: Decoding::Undecided, answer: Some(self.answers.carry(Answer::Ack)) };
+            return Reception {
+                decoding: Decoding::Undecided,
+                feedback: Some(self.feedback_channel.carry(Feedback::Ack)),
+            };
         }
         process.information += f64::from(burst.coded.bits) * qpsk::mutual_information(snr);
         let block = Block { data_bits: process.data_bits, ..self.block };
@@ -376,25 +379,25 @@ impl Harq for Adaptive {
             Decoding::Undecided => {}
         }
         process.closed = decoding != Decoding::Undecided;
-        let says = if decoded { Answer::Ack } else { Answer::Nack };
-        Reception { decoding, answer: Some(self.answers.carry(says)) }
+        let feedback = if decoded { Feedback::Ack } else { Feedback::Nack };
+        Reception { decoding, feedback: Some(self.feedback_channel.carry(feedback)) }
     }
 
-    fn answers(&self) -> bool {
+    fn sends_feedback(&self) -> bool {
         true
     }
 
-    fn handle_feedback(&mut self, _now: Time, feedback: Feedback) {
-        self.counters.on_answer(feedback.answer);
-        let process = &mut self.processes[feedback.process as usize];
-        if feedback.answer == Answer::Nack {
+    fn handle_feedback(&mut self, _now: Time, message: FeedbackMessage) {
+        self.counters.on_feedback(message.feedback);
+        let process = &mut self.processes[message.process as usize];
+        if message.feedback == Feedback::Nack {
             // There is one burst at a time, so the receiver still has what it reported.
             process.reported = process.information;
         }
-        if feedback.answer != Answer::Ack && process.made_bits < process.coded_bits {
-            self.waiting.push_back(feedback.process);
+        if message.feedback != Feedback::Ack && process.made_bits < process.coded_bits {
+            self.waiting.push_back(message.process);
         } else {
-            self.free.push(feedback.process);
+            self.free.push(message.process);
             self.counters.processes -= 1;
         }
     }

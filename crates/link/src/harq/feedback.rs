@@ -49,32 +49,32 @@ impl FeedbackConfig {
     }
 }
 
-/// The receiver's answer about a process.
+/// What the receiver says of a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Answer {
+pub enum Feedback {
     /// The packet is decoded.
     Ack,
     /// The packet is not decoded.
     Nack,
-    /// An answer was due and did not arrive: the sender notices at the instant at which it was due, because it knows
+    /// Feedback was due and did not arrive: the sender notices at the instant at which it was due, because it knows
     /// all delays.
     Lost,
 }
 
-/// The feedback path: loses feedback at random.
-pub(crate) struct AnswerPath {
+/// The feedback channel: loses feedback at random.
+pub(crate) struct FeedbackChannel {
     loss: f64,
     rng: Box<dyn Rng + Send>,
 }
 
-impl AnswerPath {
-    pub(crate) fn new(loss: f64, rng: Box<dyn Rng + Send>) -> AnswerPath {
-        AnswerPath { loss, rng }
+impl FeedbackChannel {
+    pub(crate) fn new(loss: f64, rng: Box<dyn Rng + Send>) -> FeedbackChannel {
+        FeedbackChannel { loss, rng }
     }
 
     /// The fate of feedback. The generator has no other draws, so none is made where no feedback is lost.
     #[inline]
-    pub(crate) fn carry(&mut self, answer: Answer) -> Answer {
-        if self.loss > 0.0 && unit_interval(self.rng.next_u64()) < self.loss { Answer::Lost } else { answer }
+    pub(crate) fn carry(&mut self, feedback: Feedback) -> Feedback {
+        if self.loss > 0.0 && unit_interval(self.rng.next_u64()) < self.loss { Feedback::Lost } else { feedback }
     }
 }

@@ -20,9 +20,9 @@ use rand::Rng;
 use units::{Db, FieldError, Time};
 
 use super::codeword::{Codeword, check_processes, check_transmissions};
-use super::feedback::{AnswerPath, FeedbackConfig};
+use super::feedback::{FeedbackChannel, FeedbackConfig};
 use super::processes::{BlockOptions, FixedSizes, Scheme, Window, scheme_config};
-use super::{Answer, Burst, Coded, Decoding, Feedback, Harq, HarqCounters, Reception};
+use super::{Burst, Coded, Decoding, Feedback, FeedbackMessage, Harq, HarqCounters, Reception};
 use crate::packet::PacketRef;
 
 scheme_config! {
@@ -62,7 +62,7 @@ impl FixedSizes for GoBackNConfig {
 /// See [`GoBackNConfig`].
 pub(crate) struct GoBackN {
     codeword: Codeword,
-    answers: AnswerPath,
+    feedback_channel: FeedbackChannel,
     window: usize,
     users: Vec<User>,
     packets: Vec<Packet>,
@@ -83,7 +83,7 @@ struct Packet {
     number: u64,
     /// Sender: the number of its transmission, from 1; bursts without feedback; whether it has left the window.
     transmission: u8,
-    unanswered: u32,
+    feedback_due: u32,
     over: bool,
     /// Receiver: coded bits received until the packet's fate was known, and that fate.
     received_bits: u64,
@@ -109,7 +109,7 @@ impl GoBackN {
     pub(crate) fn new(scheme: Scheme, rng: Box<dyn Rng + Send>) -> GoBackN {
         let (Window::Count(window) | Window::Span(window)) = scheme.window;
         GoBackN {
-            answers: AnswerPath::new(scheme.feedback.unwrap_or(0.0), rng),
+            feedback_channel: FeedbackChannel::new(scheme.feedback.unwrap_or(0.0), rng),
             window: window as usize,
             users: Vec::new(),
             packets: Vec::new(),
@@ -123,7 +123,7 @@ impl GoBackN {
 
     fn burst(&mut self, index: u32) -> Burst {
         let packet = &mut self.packets[index as usize];
-        packet.unanswered += 1;
+        packet.feedback_due += 1;
         let user = &mut self.users[packet.packet.user as usize];
         user.sent += 1;
         let bits = self.codeword.bits(0, packet.data_bits);
@@ -157,7 +157,7 @@ impl GoBackN {
 
     fn free_if_done(&mut self, index: u32) {
         let packet = &self.packets[index as usize];
-        if packet.over && packet.unanswered == 0 {
+        if packet.over && packet.feedback_due == 0 {
             self.free.push(index);
         }
     }
@@ -181,7 +181,7 @@ impl Harq for GoBackN {
             data_bits: self.codeword.data_bits(packet.size),
             number: user.base + user.window.len() as u64,
             transmission: 1,
-            unanswered: 0,
+            feedback_due: 0,
             over: false,
             received_bits: 0,
             fate: None,
@@ -241,26 +241,26 @@ impl Harq for GoBackN {
             }
             user.expected += u64::from(packet.fate.is_some());
         }
-        let says = if packet.fate == Some(true) { Answer::Ack } else { Answer::Nack };
-        Reception { decoding, answer: Some(self.answers.carry(says)) }
+        let feedback = if packet.fate == Some(true) { Feedback::Ack } else { Feedback::Nack };
+        Reception { decoding, feedback: Some(self.feedback_channel.carry(feedback)) }
     }
 
-    fn answers(&self) -> bool {
+    fn sends_feedback(&self) -> bool {
         true
     }
 
-    fn handle_feedback(&mut self, _now: Time, feedback: Feedback) {
-        self.counters.on_answer(feedback.answer);
-        let index = feedback.process;
+    fn handle_feedback(&mut self, _now: Time, message: FeedbackMessage) {
+        self.counters.on_feedback(message.feedback);
+        let index = message.process;
         let packet = &mut self.packets[index as usize];
-        packet.unanswered -= 1;
+        packet.feedback_due -= 1;
         let Packet { number, over, fate, .. } = *packet;
         let owner = packet.packet.user;
         let user = &self.users[owner as usize];
-        let [_, round] = feedback.tag.to_le_bytes();
+        let [_, round] = message.tag.to_le_bytes();
         if over {
             self.free_if_done(index);
-        } else if feedback.answer == Answer::Ack {
+        } else if message.feedback == Feedback::Ack {
             for _ in user.base..=number {
                 self.advance(owner);
             }

@@ -18,7 +18,7 @@ use units::{Bytes, Db, Duration, FieldError, Time};
 
 use crate::buffer::Backlog;
 use crate::packet::PacketRef;
-pub use feedback::Answer;
+pub use feedback::Feedback;
 use feedback::FeedbackConfig;
 
 units::registry! {
@@ -101,7 +101,7 @@ pub trait Kind {
 ///
 /// Each packet that was started is decoded once or fails once, whatever the channel.
 pub trait Harq: Send {
-    /// Whether each packet is one burst of its own bits, which is decoded if it meets no noise and is not answered.
+    /// Whether each packet is one burst of its own bits, which is decoded if it meets no noise and has no feedback.
     fn sends_uncoded(&self) -> bool {
         false
     }
@@ -137,11 +137,11 @@ pub trait Harq: Send {
     }
 
     /// Whether the receiver sends feedback for each burst; constant.
-    fn answers(&self) -> bool;
+    fn sends_feedback(&self) -> bool;
 
     /// Sender: feedback arrives, or was due and is lost. There is one for each burst, mostly in the order of the
     /// bursts: where the delay falls, bursts and feedback overtake others.
-    fn handle_feedback(&mut self, now: Time, feedback: Feedback);
+    fn handle_feedback(&mut self, now: Time, message: FeedbackMessage);
 
     /// Both ends: all bursts (`in_flight`) and all feedback in flight are lost, and another sender takes over. The
     /// packets that are not decided will not be decoded: they are added to `lost` with their numbers, in any order.
@@ -167,8 +167,8 @@ pub struct Coded {
 
 impl Coded {
     /// The feedback to the burst with these bits.
-    pub fn answered(self, answer: Answer) -> Feedback {
-        Feedback { process: self.process, tag: self.tag, answer }
+    pub fn feedback(self, feedback: Feedback) -> FeedbackMessage {
+        FeedbackMessage { process: self.process, tag: self.tag, feedback }
     }
 }
 
@@ -188,8 +188,8 @@ pub struct Burst {
 pub struct Reception {
     /// Whether the burst decodes the packet.
     pub decoding: Decoding,
-    /// The receiver's answer, if it sends one: [`Answer::Lost`] if the feedback is lost.
-    pub answer: Option<Answer>,
+    /// The receiver's feedback, if it sends any: [`Feedback::Lost`] if it is lost.
+    pub feedback: Option<Feedback>,
 }
 
 /// How far the decoding of a packet is after a burst.
@@ -205,13 +205,13 @@ pub enum Decoding {
 
 /// Feedback in flight to the sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Feedback {
+pub struct FeedbackMessage {
     /// The process.
     pub process: u32,
     /// The tag of the burst.
     pub tag: u16,
-    /// The answer.
-    pub answer: Answer,
+    /// What it says.
+    pub feedback: Feedback,
 }
 
 /// Counters of a scheme.
@@ -238,8 +238,8 @@ pub struct HarqCounters {
     pub acks: u64,
     /// Negative acknowledgments that reached the sender.
     pub nacks: u64,
-    /// Answers that were lost.
-    pub lost_answers: u64,
+    /// Feedback that was lost.
+    pub lost_feedback: u64,
     /// Processes in use at the sender.
     pub processes: usize,
     /// The most processes in use at once, each from its first burst to its last feedback, or without feedback to its
@@ -287,11 +287,11 @@ impl HarqCounters {
         self.processes_max = self.processes_max.max(self.processes);
     }
 
-    pub(crate) fn on_answer(&mut self, answer: Answer) {
-        match answer {
-            Answer::Ack => self.acks += 1,
-            Answer::Nack => self.nacks += 1,
-            Answer::Lost => self.lost_answers += 1,
+    pub(crate) fn on_feedback(&mut self, feedback: Feedback) {
+        match feedback {
+            Feedback::Ack => self.acks += 1,
+            Feedback::Nack => self.nacks += 1,
+            Feedback::Lost => self.lost_feedback += 1,
         }
     }
 

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use units::chance::unit_interval;
 use units::{Db, FieldError, Time};
 
-use super::{Burst, Coded, Decoding, Feedback, Harq, HarqCounters, Kind, Reception};
+use super::{Burst, Coded, Decoding, FeedbackMessage, Harq, HarqCounters, Kind, Reception};
 use crate::buffer::Backlog;
 use crate::packet::PacketRef;
 
@@ -77,19 +77,19 @@ impl Harq for Uncoded {
             self.counters.on_decoded(1, &burst.packet, u64::from(burst.coded.bits));
             Decoding::Decoded
         };
-        Reception { decoding, answer: None }
+        Reception { decoding, feedback: None }
     }
 
     fn count_clear(&mut self, started: u64, arrived: Backlog) {
         self.counters.on_clear(started, arrived);
     }
 
-    fn answers(&self) -> bool {
+    fn sends_feedback(&self) -> bool {
         false
     }
 
-    fn handle_feedback(&mut self, _now: Time, feedback: Feedback) {
-        unreachable!("nobody said {feedback:?}");
+    fn handle_feedback(&mut self, _now: Time, message: FeedbackMessage) {
+        unreachable!("nobody said {message:?}");
     }
 
     /// A packet is decided when its only burst arrives.

@@ -12,8 +12,8 @@ use rand::Rng;
 use units::{Bytes, Db, FieldError, Time};
 
 use super::codeword::{Codeword, FixedRate};
-use super::feedback::{AnswerPath, FeedbackConfig};
-use super::{Answer, Burst, Coded, Decoding, Feedback, Harq, HarqCounters, Kind, Reception};
+use super::feedback::{FeedbackChannel, FeedbackConfig};
+use super::{Burst, Coded, Decoding, Feedback, FeedbackMessage, Harq, HarqCounters, Kind, Reception};
 use crate::packet::PacketRef;
 
 /// A scheme of fixed sizes, resolved.
@@ -134,8 +134,8 @@ pub(super) use scheme_config;
 /// See the module.
 pub(crate) struct Processes {
     codeword: Codeword,
-    feedback: bool,
-    answers: AnswerPath,
+    sends_feedback: bool,
+    feedback_channel: FeedbackChannel,
     window: Window,
     users: Vec<User>,
     processes: Vec<Process>,
@@ -178,8 +178,8 @@ impl Processes {
     /// `rng` draws the losses of feedback.
     pub(crate) fn new(scheme: Scheme, rng: Box<dyn Rng + Send>) -> Processes {
         Processes {
-            feedback: scheme.feedback.is_some(),
-            answers: AnswerPath::new(scheme.feedback.unwrap_or(0.0), rng),
+            sends_feedback: scheme.feedback.is_some(),
+            feedback_channel: FeedbackChannel::new(scheme.feedback.unwrap_or(0.0), rng),
             window: scheme.window,
             users: Vec::new(),
             processes: Vec::new(),
@@ -197,7 +197,7 @@ impl Processes {
         let transmission = process.made;
         let bits = self.codeword.bits(usize::from(transmission), process.data_bits);
         process.made += 1;
-        if !self.feedback && usize::from(process.made) == self.codeword.transmissions() {
+        if !self.sends_feedback && usize::from(process.made) == self.codeword.transmissions() {
             self.end(index);
         }
         Coded { process: index, bits, tag: u16::from(transmission) }
@@ -275,7 +275,7 @@ impl Harq for Processes {
             fate: None,
         });
         self.counters.on_start();
-        if !self.feedback && self.codeword.transmissions() > 1 {
+        if !self.sends_feedback && self.codeword.transmissions() > 1 {
             self.waiting.push_back(index);
         }
         self.transmission(index)
@@ -285,7 +285,7 @@ impl Harq for Processes {
         let &index = self.waiting.front()?;
         let coded = self.transmission(index);
         let process = &self.processes[index as usize];
-        if self.feedback || process.over {
+        if self.sends_feedback || process.over {
             self.waiting.pop_front();
         }
         Some(Burst { coded, packet: process.packet, sequence: process.sequence })
@@ -330,22 +330,22 @@ impl Harq for Processes {
         }
         let decoded = process.fate == Some(true);
         self.free_if_done(index);
-        let says = if decoded { Answer::Ack } else { Answer::Nack };
-        Reception { decoding, answer: self.feedback.then(|| self.answers.carry(says)) }
+        let feedback = if decoded { Feedback::Ack } else { Feedback::Nack };
+        Reception { decoding, feedback: self.sends_feedback.then(|| self.feedback_channel.carry(feedback)) }
     }
 
-    fn answers(&self) -> bool {
-        self.feedback
+    fn sends_feedback(&self) -> bool {
+        self.sends_feedback
     }
 
-    fn handle_feedback(&mut self, _now: Time, feedback: Feedback) {
-        self.counters.on_answer(feedback.answer);
-        let process = &self.processes[feedback.process as usize];
+    fn handle_feedback(&mut self, _now: Time, message: FeedbackMessage) {
+        self.counters.on_feedback(message.feedback);
+        let process = &self.processes[message.process as usize];
         let more = usize::from(process.made) < self.codeword.transmissions();
-        if feedback.answer != Answer::Ack && more {
-            self.waiting.push_back(feedback.process);
+        if message.feedback != Feedback::Ack && more {
+            self.waiting.push_back(message.process);
         } else {
-            self.end(feedback.process);
+            self.end(message.process);
         }
     }
 

@@ -1,7 +1,7 @@
 //! The packets of a last hop on which nothing happens to them but that they wait, are sent and arrive.
 //!
 //! One queue sends first in first out and drops only what finds it full; each packet is one burst, which meets no noise
-//! and is not answered; and the delay is constant. Then the burst of a packet begins when the transmitter has sent what
+//! and has no feedback; and the delay is constant. Then the burst of a packet begins when the transmitter has sent what
 //! came before, which is known when the packet comes: it is entered once, and no burst is simulated. Counters advance
 //! when bursts begin and arrive, so what is read of the last hop is the same. A handover ends it: from then on bursts
 //! are simulated.

@@ -19,7 +19,7 @@ use super::fifo::{Fifo, Scheduled};
 use super::transfer::Transfer;
 use super::{Flight, LastHop};
 use crate::harq::none::Uncoded;
-use crate::harq::{Answer, Burst};
+use crate::harq::{Burst, Feedback};
 use crate::packet::{DropReason, Output, PacketRef};
 
 impl LastHop {
@@ -88,12 +88,12 @@ impl LastHop {
 
     /// Bursts in flight to the users are not received.
     fn miss(&mut self) {
-        let answers = self.harq.answers();
+        let sends_feedback = self.harq.sends_feedback();
         for (arrival, flight) in self.bursts.iter_mut().filter(|(_, flight)| !flight.missed) {
             (flight.missed, flight.snr) = (true, ERASED);
-            if answers {
+            if sends_feedback {
                 let due = arrival + self.feedback_delay.unwrap_or_else(|| self.propagation.delay(arrival));
-                self.feedback.push(due, flight.burst.coded.answered(Answer::Lost));
+                self.feedback.push(due, flight.burst.coded.feedback(Feedback::Lost));
             }
         }
     }

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use channel::{CLEAR, Channel, ERASED, qpsk};
-use link::harq::{Burst, Coded, Feedback, HarqCounters, Reception};
+use link::harq::{Burst, Coded, FeedbackMessage, HarqCounters, Reception};
 use link::scheduler::{Parts, View};
 use link::{
     Choose, Ecn, EstimateConfig, Estimates, Harq, LinkFacts, PacketRef, Queue, QueueConfig, Scheduler, SchedulerConfig,
@@ -70,11 +70,11 @@ impl Harq for Gate {
         unreachable!()
     }
 
-    fn answers(&self) -> bool {
+    fn sends_feedback(&self) -> bool {
         unreachable!()
     }
 
-    fn handle_feedback(&mut self, _: Time, _: Feedback) {
+    fn handle_feedback(&mut self, _: Time, _: FeedbackMessage) {
         unreachable!()
     }
 
