@@ -85,7 +85,7 @@ class Shipped:
         key, _, word = KINDS[self.kind]
         return (
             f'{key}: "{self.name}" is {word} in Python, which cannot be sent to the workers ({self.reason}): '
-            "without dask it runs on the cores of this machine"
+            "without dask it runs on the cores of this computer"
         )
 
 

@@ -137,7 +137,7 @@ class Scenario:
 
         A scheduler or congestion controller of kind `external` and traffic of kind `script` are what
         `transorbit.scheduler`, `transorbit.controller` and `transorbit.source` have registered under the name; what
-        they raise ends the run. The same scenario and seed give the same result on any machine. Other Python threads
+        they raise ends the run. The same scenario and seed give the same result on any computer. Other Python threads
         run meanwhile.
 
         Args:

@@ -1,4 +1,4 @@
-"""A scenario, a result or a sweep in a browser: serves the page of `make page` from this machine."""
+"""A scenario, a result or a sweep in a browser: serves the page of `make page` from this computer."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from transorbit.result import Result
     from transorbit.sweep import SweepResult
 
-# The page is served to this machine alone.
+# The page is served to this computer alone.
 _HOST = "127.0.0.1"
 # A browser compiles WebAssembly only if it is called so.
 _KINDS = {".wasm": "application/wasm", ".js": "text/javascript", ".svg": "image/svg+xml"}
@@ -65,7 +65,7 @@ def told(target: str | Path | None) -> dict[str, Any] | None:
 
 
 class Server(ThreadingHTTPServer):
-    """Serves the page, and what it is told, to this machine.
+    """Serves the page, and what it is told, to this computer.
 
     Args:
         target: a result folder, a sweep's folder, a scenario file (which is run), or None for the page alone.
@@ -94,7 +94,7 @@ class _Handler(SimpleHTTPRequestHandler):
 
     def do_GET(self) -> None:
         """Files of the page, and `view.json`."""
-        # Another name for this machine may be a stranger's page that asks for it.
+        # Another name for this computer may be a stranger's page that asks for it.
         if (self.headers.get("Host") or "").partition(":")[0] not in {_HOST, "localhost"}:
             self.send_error(HTTPStatus.FORBIDDEN)
         elif self.path.partition("?")[0] == "/view.json" and self.server.told is not None:
@@ -116,7 +116,7 @@ class _Handler(SimpleHTTPRequestHandler):
         super().end_headers()
 
     def guess_type(self, path: Any) -> str:
-        """By the ending, whatever this machine's tables say."""
+        """By the ending, whatever this computer's tables say."""
         name = str(path)
         return _KINDS.get(Path(name).suffix) or mimetypes.guess_type(name)[0] or "application/octet-stream"
 

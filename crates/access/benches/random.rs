@@ -12,7 +12,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use serde_json::json;
 use units::Db;
 
-/// Of which the best counts: a busy machine disturbs some.
+/// Of which the best counts: a busy computer disturbs some.
 const REPETITIONS: usize = 20;
 const BURSTS: u64 = 200_000;
 const LAYOUT: RandomLayout = RandomLayout { timeslots: 40, block_slots: 100, one_amplifier: true };

@@ -15,7 +15,7 @@ use units::{Duration, Time};
 /// As many as a cell has, in turn: none finds its series in the cache.
 const USERS: u64 = 200;
 const SECONDS: u64 = 5;
-/// Short and many, of which the best counts: a busy machine disturbs some.
+/// Short and many, of which the best counts: a busy computer disturbs some.
 const REPETITIONS: usize = 10;
 
 fn main() {

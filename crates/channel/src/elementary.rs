@@ -1,4 +1,4 @@
-//! Elementary functions in single precision with the same bits on every machine.
+//! Elementary functions in single precision with the same bits on every platform.
 //!
 //! They are sums and products without branches, so that several numbers are computed at once. Coefficients are those of
 //! the Taylor series; the errors are a few units in the last place of a number.

@@ -1,4 +1,4 @@
-//! Standard normal numbers, many at once, with the same bits on every machine.
+//! Standard normal numbers, many at once, with the same bits on every platform.
 //!
 //! Box and Muller's method has no branches, so several numbers are made at once, of generators side by side, in
 //! registers as wide as the processor has them; and so many numbers always take as many random words. General purpose

@@ -16,7 +16,7 @@ use units::{Db, Duration, Time};
 
 const PACKETS: u32 = 50_000;
 const DELAY: Duration = Duration::from_millis(10);
-/// Short and many, of which the best counts: a busy machine disturbs some.
+/// Short and many, of which the best counts: a busy computer disturbs some.
 const REPETITIONS: usize = 100;
 
 fn main() {

@@ -18,7 +18,7 @@ use serde_json::json;
 use units::{BitRate, Db, Duration, Time};
 
 const CHOICES: u32 = 20_000;
-/// Short and many, of which the best counts: a busy machine disturbs some.
+/// Short and many, of which the best counts: a busy computer disturbs some.
 const REPETITIONS: usize = 30;
 
 fn main() {

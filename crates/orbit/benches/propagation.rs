@@ -9,7 +9,7 @@ use std::time::Instant;
 
 use orbit::{Constellation, ElementOrbits, ElementSet, Epoch, Links, Orbits, preset};
 
-/// Of which the best counts: a busy machine disturbs some.
+/// Of which the best counts: a busy computer disturbs some.
 const REPETITIONS: u32 = 30;
 const INSTANTS: u32 = 20;
 

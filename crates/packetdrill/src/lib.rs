@@ -10,14 +10,14 @@
 
 pub mod assertions;
 pub mod host;
+mod outcome;
 pub mod run;
 pub mod script;
 pub mod trace;
-mod verdict;
 
 use std::path::{Path, PathBuf};
 
-pub use verdict::Verdict;
+pub use outcome::Outcome;
 
 /// The files of a path on the command line: the file itself, or all files with one of the `endings` in the folder,
 /// sorted.

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use packetdrill::{Verdict, run, trace};
+use packetdrill::{Outcome, run, trace};
 
 const USAGE: &str = "\
 packetdrill runs packetdrill scripts against the transport in virtual time, or replays recordings of a kernel.
@@ -111,22 +111,22 @@ fn execute(arguments: &Arguments) -> Result<bool, String> {
     let mut counts = [0; 4];
     let mut by_control: BTreeMap<String, (u32, u32)> = BTreeMap::new();
     for path in &files {
-        let verdict = if arguments.recordings {
-            let (verdict, control) = recording(path, &known, arguments);
+        let outcome = if arguments.recordings {
+            let (outcome, control) = recording(path, &known, arguments);
             let (passed, all) = by_control.entry(control).or_default();
-            *passed += u32::from(verdict == Verdict::Pass);
+            *passed += u32::from(outcome == Outcome::Pass);
             *all += 1;
-            verdict
+            outcome
         } else {
             script(path, &arguments.scripts)
         };
-        counts[match verdict {
-            Verdict::Pass => 0,
-            Verdict::Fail(_) => 1,
-            Verdict::Skip(_) => 2,
-            Verdict::Known(_) => 3,
+        counts[match outcome {
+            Outcome::Pass => 0,
+            Outcome::Fail(_) => 1,
+            Outcome::Skip(_) => 2,
+            Outcome::Known(_) => 3,
         }] += 1;
-        println!("{}: {verdict}", path.display());
+        println!("{}: {outcome}", path.display());
     }
     for (control, (passed, all)) in &by_control {
         println!("{control} {passed}/{all}");
@@ -137,36 +137,36 @@ fn execute(arguments: &Arguments) -> Result<bool, String> {
     Ok(failed == 0)
 }
 
-fn script(path: &Path, options: &run::Options) -> Verdict {
+fn script(path: &Path, options: &run::Options) -> Outcome {
     match std::fs::read(path) {
         Ok(bytes) => match String::from_utf8(bytes) {
             Ok(text) => run::run(&text, options),
             Err(error) => {
                 let line =
                     error.as_bytes()[..error.utf8_error().valid_up_to()].iter().filter(|b| **b == b'\n').count() + 1;
-                Verdict::Fail(format!("line {line}: expected text in UTF-8"))
+                Outcome::Fail(format!("line {line}: expected text in UTF-8"))
             }
         },
-        Err(error) => Verdict::Fail(error.to_string()),
+        Err(error) => Outcome::Fail(error.to_string()),
     }
 }
 
-/// The verdict on a recording and its congestion control.
-fn recording(path: &Path, known: &trace::Known, arguments: &Arguments) -> (Verdict, String) {
+/// The outcome of a recording and its congestion control.
+fn recording(path: &Path, known: &trace::Known, arguments: &Arguments) -> (Outcome, String) {
     let recording = match trace::read(path) {
         Ok(recording) => recording,
-        Err(message) => return (Verdict::Fail(message), "unreadable".into()),
+        Err(message) => return (Outcome::Fail(message), "unreadable".into()),
     };
     let found = if arguments.closed_loop { closed_loop(&recording, arguments) } else { replay(&recording, arguments) };
-    let verdict = match found {
-        Err(construct) => Verdict::Skip(construct),
-        Ok(differences) if differences.is_empty() => Verdict::Pass,
+    let outcome = match found {
+        Err(construct) => Outcome::Skip(construct),
+        Ok(differences) if differences.is_empty() => Outcome::Pass,
         Ok(differences) => match known.cause(path) {
-            Some(cause) if !arguments.all => Verdict::Known(cause.to_owned()),
-            _ => Verdict::Fail(differences.join("\n    ")),
+            Some(cause) if !arguments.all => Outcome::Known(cause.to_owned()),
+            _ => Outcome::Fail(differences.join("\n    ")),
         },
     };
-    (verdict, recording.header.cc)
+    (outcome, recording.header.cc)
 }
 
 fn replay(recording: &trace::Recording, arguments: &Arguments) -> Result<Vec<String>, String> {

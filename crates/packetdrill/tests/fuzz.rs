@@ -1,4 +1,4 @@
-//! Wrong input ends with a verdict, whatever it is.
+//! Wrong input ends with an outcome, whatever it is.
 
 use packetdrill::{run, trace};
 use proptest::prelude::*;

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use packetdrill::{Verdict, files, run};
+use packetdrill::{Outcome, files, run};
 
 #[test]
 fn all_scripts_of_the_project_hold() {
@@ -14,9 +14,9 @@ fn all_scripts_of_the_project_hold() {
     for path in &scripts {
         let text = std::fs::read_to_string(path).expect("a script");
         assert!(text.starts_with("// "), "{} does not say what it shows", path.display());
-        let verdict = run::run(&text, &options);
-        if verdict != Verdict::Pass {
-            wrong.push(format!("{}: {verdict}", path.display()));
+        let outcome = run::run(&text, &options);
+        if outcome != Outcome::Pass {
+            wrong.push(format!("{}: {outcome}", path.display()));
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));

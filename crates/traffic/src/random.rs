@@ -1,4 +1,4 @@
-//! Random draws with the same bits on every machine: the logarithms are libm's.
+//! Random draws with the same bits on every platform: the logarithms are libm's.
 
 use rand::Rng;
 use units::chance::{self, unit_interval};

@@ -1,5 +1,5 @@
-//! The laws of random numbers that several stages draw from, with the same bits on every machine and with every version
-//! of a library: logarithms and the like are libm's.
+//! The laws of random numbers that several stages draw from, with the same bits on every platform and with every
+//! version of a library: logarithms and the like are libm's.
 //!
 //! They take what a stage's random stream gives, and know no generator.
 

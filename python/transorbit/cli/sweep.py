@@ -59,7 +59,7 @@ def sweep(
 
     Args:
         file: A sweep file.
-        jobs: Runs at a time on this machine; by default as many as it has cores.
+        jobs: Runs at a time on this computer; by default as many as it has cores.
         dask: The address of a Dask scheduler: run on its workers instead.
         out: The sweep's folder; by default results/NAME. What an earlier start computed there is used.
         resume: Go on with a sweep that was begun; refuse to begin one.

@@ -20,7 +20,7 @@ def view(target: Path | None = None, /, *, port: int = 0, browser: bool = True) 
 
     Args:
         target: A result folder, the folder of a sweep, or a scenario file.
-        port: Of the page on this machine; by default one that is free.
+        port: Of the page on this computer; by default one that is free.
         browser: Open a browser.
     """
     from transorbit.view import Server

@@ -42,7 +42,7 @@ _GRACE_S = 2.0
 
 
 class EmulationError(Exception):
-    """The machine does not let us emulate; the message says what is missing and how to get it."""
+    """The computer does not let us emulate; the message says what is missing and how to get it."""
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ def emulate(
 
     Raises:
         ScenarioError: the scenario is wrong, or cannot carry IP packets.
-        EmulationError: the machine does not let us.
+        EmulationError: the computer does not let us.
         ValueError: an argument is wrong.
     """
     if not hasattr(_core, "Emulation"):
@@ -333,12 +333,12 @@ def _measured(result: Result, measured: dict[str, Any]) -> None:
     result.summary["emulation"] = {**measured, **{f"late_{name}_s": value for name, value in late.items()}}
     if p99 > _LATE_S:
         result.summary["warnings"].append(
-            f"one packet of a hundred left {p99 * 1e3:.1f} ms or more after its time: the machine was too busy, so "
-            "delays and rates are the machine's too"
+            f"one packet of a hundred left {p99 * 1e3:.1f} ms or more after its time: the computer was too busy, so "
+            "delays and rates are the computer's too"
         )
     uncounted = {
         "refused": "were for nobody or too long",
-        "unread": "found no room at a device, because the machine was too busy",
+        "unread": "found no room at a device, because the computer was too busy",
         "untaken": "were not taken by a device",
     }
     if told := [f"{measured[name]} packets {words}" for name, words in uncounted.items() if measured[name]]:

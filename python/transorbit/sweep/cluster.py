@@ -1,4 +1,4 @@
-"""Runs on the workers of a Dask scheduler, on this machine or on many."""
+"""Runs on the workers of a Dask scheduler, on this computer or on many."""
 
 from __future__ import annotations
 

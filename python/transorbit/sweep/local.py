@@ -1,4 +1,4 @@
-"""Runs on the cores of this machine: threads of one process, which the core lets run side by side."""
+"""Runs on the cores of this computer: threads of one process, which the core lets run side by side."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 //! The inverse discrete Fourier transform of a power-of-two length.
 //!
-//! Implemented here because the result must have the same bits on every machine: libraries take the twiddle factors
+//! Implemented here because the result must have the same bits on every platform: libraries take the twiddle factors
 //! from the platform's sine, and sum in an order that depends on the processor. Here the order is the same everywhere,
 //! products and sums are never fused, and several numbers are computed at once, in registers as wide as the caller is
 //! compiled for. Single precision leaves errors of a millionth of the mean amplitude.

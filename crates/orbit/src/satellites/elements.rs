@@ -184,7 +184,7 @@ impl Satellite {
     }
 }
 
-/// Rounds to 2^-10 m. SGP4's library may compute with the platform's sines, whose last bit differs between machines;
+/// Rounds to 2^-10 m. SGP4's library may compute with the platform's sines, whose last bit differs between computers;
 /// rounding removes such differences, which are below a nanometre.
 fn on_grid(metres: f64) -> f64 {
     (metres * 1024.0).round() / 1024.0

@@ -14,7 +14,7 @@ use crate::script::TcpOption;
 #[derive(Debug, Default)]
 pub(super) struct Cookies {
     digits: Vec<String>,
-    /// The addresses that the script gives its machine and the peer.
+    /// The addresses that the script gives its host and the peer.
     pub local: Option<Ipv4Addr>,
     pub remote: Option<Ipv4Addr>,
 }

@@ -31,8 +31,8 @@ use units::{Duration, Time};
 
 use crate::assertions::Statements;
 use crate::host::Host;
+use crate::outcome::Outcome;
 use crate::script::{Action, Event, FileOption, Script, ScriptError, parse};
-use crate::verdict::Verdict;
 
 /// The options of the runner.
 #[derive(Clone, Debug, Default)]
@@ -69,17 +69,17 @@ pub const OPTIONS: [&str; 19] = [
 ];
 
 /// Runs the script in `text`.
-pub fn run(text: &str, options: &Options) -> Verdict {
+pub fn run(text: &str, options: &Options) -> Outcome {
     let script = match parse(text, &options.defines) {
         Ok(script) => script,
-        Err(error @ ScriptError::Syntax(..)) => return Verdict::Fail(error.to_string()),
-        Err(error @ ScriptError::Unsupported(..)) => return Verdict::Skip(error.to_string()),
+        Err(error @ ScriptError::Syntax(..)) => return Outcome::Fail(error.to_string()),
+        Err(error @ ScriptError::Unsupported(..)) => return Outcome::Skip(error.to_string()),
     };
     let mut runner = Runner::new(options.strict);
     match runner.play(&script, &options.overrides) {
-        Ok(()) => Verdict::Pass,
-        Err((line, Stop::Fail(reason))) => Verdict::Fail(format!("line {line}: {reason}")),
-        Err((line, Stop::Skip(construct))) => Verdict::Skip(format!("{construct} (line {line})")),
+        Ok(()) => Outcome::Pass,
+        Err((line, Stop::Fail(reason))) => Outcome::Fail(format!("line {line}: {reason}")),
+        Err((line, Stop::Skip(construct))) => Outcome::Skip(format!("{construct} (line {line})")),
     }
 }
 

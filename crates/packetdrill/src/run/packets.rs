@@ -16,7 +16,7 @@ impl Runner {
         let now = self.clock.now;
         self.listen_again(packet)?;
         let Some(host) = &mut self.host else {
-            return skip("packet to a machine without a socket");
+            return skip("packet to a host without a socket");
         };
         if self.rules.strict
             && let Some(sent) = host.peek_sent()

@@ -77,7 +77,7 @@ pub struct Stack {
     pub fast_open: FastOpenRules,
 }
 
-/// What the machine lets its sockets do with TCP Fast Open.
+/// What the host lets its sockets do with TCP Fast Open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FastOpenRules {
     bits: i64,

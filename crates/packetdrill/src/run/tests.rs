@@ -12,22 +12,22 @@ const OPEN: &str = "\
 +0 accept(3, ..., ...) = 4
 ";
 
-fn play(rest: &str, strict: bool) -> Verdict {
+fn play(rest: &str, strict: bool) -> Outcome {
     run(&format!("{OPEN}{rest}"), &Options { strict, ..Options::default() })
 }
 
 fn fails(rest: &str, line: u32, says: &str) {
-    let verdict = play(rest, false);
-    let Verdict::Fail(reason) = &verdict else { panic!("{rest:?} gave {verdict}") };
+    let outcome = play(rest, false);
+    let Outcome::Fail(reason) = &outcome else { panic!("{rest:?} gave {outcome}") };
     assert!(reason.starts_with(&format!("line {line}: ")) && reason.contains(says), "{reason:?} for {says:?}");
 }
 
 fn skips(rest: &str, construct: &str) {
-    assert_eq!(play(rest, false), Verdict::Skip(construct.into()), "{rest:?}");
+    assert_eq!(play(rest, false), Outcome::Skip(construct.into()), "{rest:?}");
 }
 
 fn holds(rest: &str) {
-    assert_eq!(play(rest, false), Verdict::Pass, "{rest:?}");
+    assert_eq!(play(rest, false), Outcome::Pass, "{rest:?}");
 }
 
 #[test]
@@ -35,7 +35,7 @@ fn segments_are_merged_up_to_the_length_that_is_expected() {
     holds("+0 write(4, ..., 10000) = 10000\n+0 > . 1:4001(4000) ack 1\n+0 > P. 4001:10001(6000) ack 1");
     fails("+0 write(4, ..., 10000) = 10000\n+0 > . 1:3501(3500) ack 1", 9, "lengths differ");
     let text = format!("--strict_segments\n{OPEN}+0 write(4, ..., 2000) = 2000\n+0 > P. 1:2001(2000) ack 1");
-    assert!(matches!(run(&text, &Options::default()), Verdict::Fail(reason) if reason.contains("lengths differ")));
+    assert!(matches!(run(&text, &Options::default()), Outcome::Fail(reason) if reason.contains("lengths differ")));
 }
 
 #[test]
@@ -69,12 +69,12 @@ fn times_are_held_to_the_tolerance() {
 #[test]
 fn strict_runs_compare_the_push_flag_and_let_nothing_be_overlooked() {
     let pushed = "+0 write(4, ..., 1000) = 1000\n+0 > . 1:1001(1000) ack 1";
-    assert_eq!(play(pushed, false), Verdict::Pass);
-    assert!(matches!(play(pushed, true), Verdict::Fail(reason) if reason.contains("flags differ")));
+    assert_eq!(play(pushed, false), Outcome::Pass);
+    assert!(matches!(play(pushed, true), Outcome::Fail(reason) if reason.contains("flags differ")));
     let overlooked = "+0 write(4, ..., 1000) = 1000\n+.1 < . 1:1(0) ack 1001 win 1000";
-    assert_eq!(play(overlooked, false), Verdict::Pass);
+    assert_eq!(play(overlooked, false), Outcome::Pass);
     assert!(
-        matches!(play(overlooked, true), Verdict::Fail(reason) if reason.contains("is not expected: P. 1:1001(1000)"))
+        matches!(play(overlooked, true), Outcome::Fail(reason) if reason.contains("is not expected: P. 1:1001(1000)"))
     );
 }
 
@@ -115,7 +115,7 @@ fn options_of_a_listener_are_those_of_its_connection() {
     let text = OPEN.replace("+0 listen", "+0 setsockopt(3, SOL_TCP, TCP_CORK, [1], 4) = 0\n+0 listen");
     let rest = "+0 getsockopt(4, SOL_TCP, TCP_CORK, [1], [4]) = 0\n+0 write(4, ..., 10) = 10\n\
         +.1 setsockopt(4, SOL_TCP, TCP_CORK, [0], 4) = 0\n+0 > P. 1:11(10) ack 1";
-    assert_eq!(run(&format!("{text}{rest}"), &Options::default()), Verdict::Pass);
+    assert_eq!(run(&format!("{text}{rest}"), &Options::default()), Outcome::Pass);
 }
 
 #[test]
@@ -156,11 +156,11 @@ fn timestamps_are_translated_in_both_directions() {
         +.2 accept(3, ..., ...) = 4\n+0 write(4, ..., 100) = 100\n\
         +0 > P. 1:101(100) ack 1 <nop,nop,TS val LATER ecr 107>\n";
     let with = |echo: &str, later: &str| run(&text.replace("ECHO", echo).replace("LATER", later), &Options::default());
-    assert_eq!(with("100", "400"), Verdict::Pass);
+    assert_eq!(with("100", "400"), Outcome::Pass);
     assert!(
-        matches!(with("99", "400"), Verdict::Fail(reason) if reason.contains("the echoed timestamp 99 was never sent"))
+        matches!(with("99", "400"), Outcome::Fail(reason) if reason.contains("the echoed timestamp 99 was never sent"))
     );
-    assert!(matches!(with("100", "700"), Verdict::Fail(reason) if reason.contains("expected the timestamp 700")));
+    assert!(matches!(with("100", "700"), Outcome::Fail(reason) if reason.contains("expected the timestamp 700")));
 }
 
 #[test]
@@ -181,9 +181,9 @@ fn what_is_not_covered_is_skipped_by_name() {
         "command while a connection is open: sysctl -q net.ipv4.tcp_frto=0 (line 8)",
     );
     let text = format!("--ip_version=ipv4_mapped\n{OPEN}");
-    assert_eq!(run(&text, &Options::default()), Verdict::Pass);
+    assert_eq!(run(&text, &Options::default()), Outcome::Pass);
     let text = format!("--foo=1\n{OPEN}");
-    assert_eq!(run(&text, &Options::default()), Verdict::Skip("option --foo (line 1)".into()));
+    assert_eq!(run(&text, &Options::default()), Outcome::Skip("option --foo (line 1)".into()));
 }
 
 const SEND: &str = "+0 setsockopt(4, SOL_SOCKET, SO_ZEROCOPY, [1], 4) = 0\n+0 send(4, ..., 1000, MSG_ZEROCOPY) = 1000\n\
@@ -222,10 +222,10 @@ fn options_of_a_file_are_checked() {
         ("--tolerance_percent=101", "expected a percentage"),
         ("--mss=-1", "expected bytes"),
     ] {
-        let verdict = run(&format!("{option}\n{OPEN}"), &Options::default());
+        let outcome = run(&format!("{option}\n{OPEN}"), &Options::default());
         assert!(
-            matches!(&verdict, Verdict::Fail(reason) if reason.starts_with("line 1: ") && reason.contains(says)),
-            "{verdict}"
+            matches!(&outcome, Outcome::Fail(reason) if reason.starts_with("line 1: ") && reason.contains(says)),
+            "{outcome}"
         );
     }
 }
@@ -236,7 +236,7 @@ fn long_packets_arrive_in_segments() {
         "--mss=1000\n{OPEN}+0 < P. 1:2501(2500) ack 1 win 1000\n+0 > . 1:1(0) ack 1001\n+0 > . 1:1(0) ack 2001\n\
          * > . 1:1(0) ack 2501\n+0 read(4, ..., 9999) = 2500"
     );
-    assert_eq!(run(&text, &Options::default()), Verdict::Pass);
+    assert_eq!(run(&text, &Options::default()), Outcome::Pass);
 }
 
 #[test]
@@ -248,5 +248,5 @@ fn one_connection_after_the_other() {
     let text = format!(
         "0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3\n+0 bind(3, ..., ...) = 0\n+0 listen(3, 1) = 0\n{one}{two}"
     );
-    assert_eq!(run(&text, &Options::default()), Verdict::Pass);
+    assert_eq!(run(&text, &Options::default()), Outcome::Pass);
 }

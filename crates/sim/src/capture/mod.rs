@@ -217,7 +217,7 @@ impl PacketFile {
         let file = BufWriter::with_capacity(1 << 18, File::create(directory.join(format!("packets-{place}.pcapng")))?);
         let application = SectionHeaderOption::UserApplication(Cow::Borrowed("Transorbit"));
         let section = SectionHeaderBlock {
-            endianness: Endianness::Little, // the same bytes on every machine
+            endianness: Endianness::Little, // the same bytes on every platform
             options: vec![application],
             ..SectionHeaderBlock::default()
         };

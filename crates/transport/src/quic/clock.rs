@@ -6,7 +6,7 @@ use units::{Duration, Time};
 
 /// Turns simulated time into instants and back.
 ///
-/// The library takes `std::time::Instant`, which only the machine's clock makes. Each connection has an origin for
+/// The library takes `std::time::Instant`, which only the computer's clock makes. Each connection has an origin for
 /// itself and adds simulated time to it. Nothing but differences of instants ever enters a decision, so what the clock
 /// showed changes nothing; the origin lies so far ahead that no difference falls below the clock's own zero.
 #[derive(Clone, Copy, Debug)]

@@ -1,8 +1,8 @@
-//! What becomes of a file.
+//! What comes of a file.
 
 /// The result of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub enum Outcome {
     /// It passes.
     Pass,
     /// It fails, or cannot be read: the place and the reason.
@@ -13,13 +13,13 @@ pub enum Verdict {
     Known(String),
 }
 
-impl std::fmt::Display for Verdict {
+impl std::fmt::Display for Outcome {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Verdict::Pass => f.write_str("PASS"),
-            Verdict::Fail(reason) => write!(f, "FAIL {reason}"),
-            Verdict::Skip(construct) => write!(f, "SKIP {construct}"),
-            Verdict::Known(cause) => write!(f, "KNOWN {cause}"),
+            Outcome::Pass => f.write_str("PASS"),
+            Outcome::Fail(reason) => write!(f, "FAIL {reason}"),
+            Outcome::Skip(construct) => write!(f, "SKIP {construct}"),
+            Outcome::Known(cause) => write!(f, "KNOWN {cause}"),
         }
     }
 }
