@@ -7,7 +7,7 @@ use crate::packet::Dropped;
 use crate::reordering::ReorderingCounters;
 
 units::report! {
-    /// The hop from the last satellite to the users, shared by all of them.
+    /// The hop from the serving satellite to the users, shared by all of them.
     pub struct LastHopReport {
         /// Packets that reached its queue.
         offered_packets: u64,

@@ -151,7 +151,7 @@ fn delay_is_length_over_the_speed_of_light() {
                 orbits.positions_at(t, &mut positions);
                 links.update(t, &positions);
                 let interval = trace.interval_at(now).unwrap();
-                let (first, last) = (interval.source_satellite.unwrap(), interval.user_satellite.unwrap());
+                let (first, last) = (interval.gateway_satellite.unwrap(), interval.user_satellite.unwrap());
                 let up = Station::new(&toulouse()).at(t).look(positions[first as usize]).0;
                 let down = Station::new(&auckland()).at(t).look(positions[last as usize]).0;
                 let (between, hops) = bellman_ford(&links, first, last);
@@ -224,7 +224,7 @@ fn changes_are_located_whatever_the_step() {
             trace
                 .intervals()
                 .iter()
-                .map(|interval| (interval.source_satellite, interval.user_satellite, interval.hops, interval.change))
+                .map(|interval| (interval.gateway_satellite, interval.user_satellite, interval.hops, interval.change))
                 .collect()
         };
         assert_eq!(key(&coarse), key(&fine), "{handover:?}");
@@ -278,7 +278,7 @@ fn a_satellite_is_kept_until_it_sets() {
     };
     let mut changes = 0;
     for pair in trace.intervals().windows(2) {
-        let (old, new) = (pair[0].source_satellite, pair[1].source_satellite);
+        let (old, new) = (pair[0].gateway_satellite, pair[1].gateway_satellite);
         let begin = pair[1].from;
         assert!(look(old, begin - Duration::from_millis(1)).0 >= sin_mask, "in view up to {begin}");
         if old != new {

@@ -59,7 +59,7 @@ fn of_several_gateways_the_route_takes_the_best() {
             assert_eq!(cost(&together), best, "{metric:?} {} at {now}", handover.kind());
             let interval = together.interval_at(now).unwrap();
             assert_eq!(interval.gateway, Some(number));
-            assert_eq!(interval.source_satellite, alone[number as usize].interval_at(now).unwrap().source_satellite);
+            assert_eq!(interval.gateway_satellite, alone[number as usize].interval_at(now).unwrap().gateway_satellite);
             seen[number as usize] += 1;
         }
         assert!(seen.iter().filter(|&&seen| seen > 0).count() >= 2, "{metric:?} {}: {seen:?}", handover.kind());

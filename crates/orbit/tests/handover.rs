@@ -128,7 +128,7 @@ fn every_policy_does_what_it_says() {
             };
             let trace = path.trace(duration).unwrap();
             for (place, of) in [
-                (toulouse, (|interval| interval.source_satellite) as fn(&orbit::RouteInterval) -> Option<u32>),
+                (toulouse, (|interval| interval.gateway_satellite) as fn(&orbit::RouteInterval) -> Option<u32>),
                 (auckland, |interval| interval.user_satellite),
             ] {
                 let station = Station::new(&place);
@@ -224,7 +224,7 @@ fn a_bent_pipe_with_every_policy() {
             for seconds in (0..duration.as_nanos() / 1_000_000_000).step_by(61) {
                 let now = Time::ZERO + Duration::from_secs(seconds);
                 let interval = trace.interval_at(now).unwrap();
-                assert_eq!(interval.source_satellite, interval.user_satellite);
+                assert_eq!(interval.gateway_satellite, interval.user_satellite);
                 let Some(satellite) = interval.user_satellite else { continue };
                 let (up, gateway) = nearest(now, satellite).unwrap();
                 assert_eq!(interval.gateway, Some(gateway), "{name} {} at {now}", policy.kind());
@@ -362,7 +362,7 @@ fn one_end_may_take_whatever_is_best() {
                     (|interval| interval.user_satellite) as fn(&orbit::RouteInterval) -> Option<u32>,
                     true,
                 ),
-                (&free_user, paris, lyon, |interval| interval.source_satellite, false),
+                (&free_user, paris, lyon, |interval| interval.gateway_satellite, false),
             ] {
                 let near =
                     |interval: &orbit::RouteInterval| interval.from.as_nanos().abs_diff(now.as_nanos()) < 3_000_000;
@@ -402,7 +402,7 @@ fn each_end_has_its_own_epochs() {
     let trace = path.trace(Duration::from_secs(600)).unwrap();
     for (of, every) in [
         ((|interval| interval.user_satellite) as fn(&orbit::RouteInterval) -> Option<u32>, 14),
-        (|interval| interval.source_satellite, 10),
+        (|interval| interval.gateway_satellite, 10),
     ] {
         let served = served(&trace, of);
         let exact = served[1..].iter().filter(|one| one.0.as_nanos() % (every * 1_000_000_000) == 0).count();

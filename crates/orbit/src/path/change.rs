@@ -47,10 +47,10 @@ impl Change {
 /// The serving satellites of the route intervals before.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct History {
-    /// The last satellite that served the user.
+    /// The satellite that served the user last.
     pub user: Option<u32>,
-    /// The gateway where the last route began, and the last satellite that served it.
-    source: Option<(u32, u32)>,
+    /// The gateway where the last route began, and the satellite that served it last.
+    gateway: Option<(u32, u32)>,
     /// Whether the last interval had a route; `None` before the first.
     had_route: Option<bool>,
 }
@@ -58,14 +58,15 @@ pub(crate) struct History {
 impl History {
     /// The changes of an interval whose route begins at `gateway` (`None` without a route), with these satellites
     /// serving gateway and user.
-    pub fn next(&mut self, gateway: Option<u32>, [source, user]: [Option<u32>; 2]) -> Change {
+    pub fn next(&mut self, gateway: Option<u32>, [gateway_satellite, user]: [Option<u32>; 2]) -> Change {
         // A single gateway has a serving satellite also where no route leads on from it.
-        let source = source.map(|satellite| (gateway.or(self.source.map(|known| known.0)).unwrap_or(0), satellite));
+        let of_gateway =
+            gateway_satellite.map(|satellite| (gateway.or(self.gateway.map(|known| known.0)).unwrap_or(0), satellite));
         let gateway_handover =
-            matches!((self.source, source), (Some(old), Some(new)) if old.0 == new.0 && old.1 != new.1);
+            matches!((self.gateway, of_gateway), (Some(old), Some(new)) if old.0 == new.0 && old.1 != new.1);
         let user_handover = matches!((self.user, user), (Some(old), Some(new)) if old != new);
         let had_route = self.had_route.replace(gateway.is_some());
-        self.source = source.or(self.source);
+        self.gateway = of_gateway.or(self.gateway);
         self.user = user.or(self.user);
         Change {
             user_handover,
@@ -84,7 +85,7 @@ mod tests {
     #[test]
     fn what_is_a_handover_and_what_is_not() {
         let mut history = History::default();
-        let mut next = |gateway, source, user| history.next(gateway, [source, user]).names();
+        let mut next = |gateway, its_satellite, user| history.next(gateway, [its_satellite, user]).names();
         assert_eq!(next(Some(0), Some(1), Some(5)), "");
         assert_eq!(next(Some(0), Some(1), Some(5)), "route-change");
         assert_eq!(next(Some(0), Some(2), Some(6)), "user-handover+gateway-handover");

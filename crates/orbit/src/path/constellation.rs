@@ -193,7 +193,7 @@ impl ConstellationPath {
             gateways: self.source.places(files).map_err(|error| error.within("source"))?,
             course: self.user.course(files).map_err(|error| error.within("user"))?,
             handover: self.policy(),
-            source_handover: self.source_handover.clone().unwrap_or_else(|| self.policy()),
+            gateway_handover: self.source_handover.clone().unwrap_or_else(|| self.policy()),
             is_linked: self.constellation.is_linked(),
             metric: self.metric,
             processing: self.hops.processing_delay,

@@ -30,7 +30,7 @@ pub(crate) struct RouteSpec {
     /// How the user's serving satellite is chosen.
     pub handover: HandoverPolicy,
     /// How each gateway's serving satellite is chosen.
-    pub source_handover: HandoverPolicy,
+    pub gateway_handover: HandoverPolicy,
     /// Whether there are inter-satellite links. Without them the user's policy chooses the one satellite of the route.
     pub is_linked: bool,
     pub metric: Metric,
@@ -96,7 +96,7 @@ impl Follower {
     pub fn new(sky: Sky, spec: RouteSpec) -> Follower {
         let of_user = if spec.is_linked { GroundEnd::User } else { GroundEnd::Common };
         let of_gateways = (0..if spec.is_linked { spec.gateways.len() } else { 0 }).map(GroundEnd::Gateway);
-        let all = of_gateways.map(|end| (end, &spec.source_handover)).chain([(of_user, &spec.handover)]);
+        let all = of_gateways.map(|end| (end, &spec.gateway_handover)).chain([(of_user, &spec.handover)]);
         let kept = all.filter(|(_, policy)| !policy.entry().follows_route());
         let watch = |(end, policy): (GroundEnd, &HandoverPolicy)| Watch {
             end,
@@ -109,7 +109,7 @@ impl Follower {
         Follower {
             router: Router::new(spec.metric, per_link),
             processing: spec.processing,
-            epochs: [&spec.source_handover, &spec.handover]
+            epochs: [&spec.gateway_handover, &spec.handover]
                 .iter()
                 .filter_map(|policy| policy.entry().epoch())
                 .collect(),
@@ -276,7 +276,7 @@ impl Follower {
     /// Makes the route just found the current one.
     fn begin_interval(&mut self, now: Time) {
         std::mem::swap(&mut self.current, &mut self.found);
-        let [source_satellite, user_satellite] = self.current.serving;
+        let [gateway_satellite, user_satellite] = self.current.serving;
         let hops = self.current.route.len().checked_sub(1).map(|hops| hops as u32);
         let forwarding = match (self.history.user, user_satellite) {
             (Some(old), Some(new)) if old != new => self.forwarding(old, new),
@@ -287,7 +287,7 @@ impl Follower {
         self.intervals.push(RouteInterval {
             from: now,
             hops,
-            source_satellite,
+            gateway_satellite,
             user_satellite,
             gateway,
             forwarding,

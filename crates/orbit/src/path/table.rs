@@ -71,7 +71,7 @@ fn tabulate(trace: DelayTrace, duration: Duration, step: Duration) -> DelayTable
             one_way_delay_s: trace.delay(now).map(Duration::as_secs_f64),
             hops: interval.hops,
             gateway: interval.gateway,
-            source_satellite: interval.source_satellite,
+            source_satellite: interval.gateway_satellite,
             user_satellite: interval.user_satellite,
             elevation_deg: look.map(|look| look.elevation_deg),
             range_m: look.map(|look| look.range_m),

@@ -29,7 +29,7 @@ pub(crate) struct Point {
     pub at: Time,
     /// `None`: from here to the next point there is no route.
     pub delay: Option<Duration>,
-    /// Propagation delay from the last satellite to the user; `None` for paths without satellites.
+    /// Propagation delay from the serving satellite to the user; `None` for paths without satellites.
     pub last_link: Option<Duration>,
 }
 
@@ -41,7 +41,7 @@ pub struct RouteInterval {
     /// Number of inter-satellite links on the route; `None` during an outage.
     pub hops: Option<u32>,
     /// The gateway's serving satellite.
-    pub source_satellite: Option<u32>,
+    pub gateway_satellite: Option<u32>,
     /// The user's serving satellite.
     pub user_satellite: Option<u32>,
     /// The gateway where the route begins, by its number among the gateways; `None` during an outage.
@@ -136,7 +136,7 @@ impl DelayTrace {
         self.value(self.piece(now), |point| point.delay)
     }
 
-    /// The part of [`DelayTrace::delay`] from the last satellite to the user; `None` during an outage and for paths
+    /// The part of [`DelayTrace::delay`] from the serving satellite to the user; `None` during an outage and for paths
     /// without satellites.
     pub fn last_link_delay(&self, now: Time) -> Option<Duration> {
         self.value(self.piece(now), |point| point.last_link)
@@ -473,7 +473,7 @@ mod tests {
         let mut interval = |seconds: f64, gateway: Option<u32>, serving: [Option<u32>; 2]| RouteInterval {
             from: at(seconds),
             hops: gateway.map(|_| 1),
-            source_satellite: serving[0],
+            gateway_satellite: serving[0],
             user_satellite: serving[1],
             gateway,
             forwarding: None,
@@ -497,7 +497,7 @@ mod tests {
         assert_eq!(trace.route_changes(), 3);
         let cut = trace.cut(at(4.0));
         assert_eq!((cut.user_handovers(), cut.gateway_handovers(), cut.route_changes()), (1, 2, 1));
-        assert_eq!(trace.interval_at(at(2.5)).unwrap().source_satellite, Some(2));
+        assert_eq!(trace.interval_at(at(2.5)).unwrap().gateway_satellite, Some(2));
         assert_eq!((trace.min(), trace.mean(), trace.delay(at(1.0))), (None, None, None));
     }
 

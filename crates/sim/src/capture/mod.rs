@@ -1,4 +1,4 @@
-//! Packet captures: what Wireshark would have seen at the sender, at the last satellite and at the receiver.
+//! Packet captures: what Wireshark would have seen at the sender, at the serving satellite and at the receiver.
 //!
 //! One pcapng file for each place, nanosecond timestamps of simulated time (which begins at 1970-01-01 00:00:00),
 //! Ethernet, IPv4 and TCP headers as on the wire. Frames are cut after their headers (the length on the wire is noted),
@@ -119,7 +119,7 @@ impl Capture {
         self.uplink.insert(place, (at, frame));
     }
 
-    /// A packet on the downlink reaches the last satellite.
+    /// A packet on the downlink reaches the serving satellite.
     pub(crate) fn downlink_at_satellite(&mut self, now: Time, packet: &Packet) {
         let frame = self.flows[packet.flow as usize].frame(packet, false, &self.headers);
         let result = self.write_uplink(now).and_then(|()| self.satellite.write(now, &frame));

@@ -51,7 +51,7 @@ pub fn channel_streams(streams: Streams, user: u64) -> impl FnMut(&'static str) 
 /// The longest delay of a last hop. The Moon is 1.3 s away; every channel is drawn for as long ahead.
 const LONGEST_DELAY: Duration = Duration::from_secs(60);
 
-/// The delay between the last satellite and the users.
+/// The delay between the serving satellite and the users.
 ///
 /// # Errors
 /// It is longer than [`LONGEST_DELAY`], or follows the orbit, and the path knows none.

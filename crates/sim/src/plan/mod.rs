@@ -35,7 +35,7 @@ pub struct Plan {
     pub(crate) path: Arc<PathPlan>,
     /// The channel.
     pub model: Box<dyn ::channel::ChannelModel>,
-    /// The delay between the last satellite and the users.
+    /// The delay between the serving satellite and the users.
     pub hop: Propagation,
     /// The round-trip time without queueing, from which buffers in bandwidth-delay products follow.
     pub(crate) base_rtt: Duration,

@@ -79,7 +79,7 @@ impl PathPlan {
         self.uplink.as_deref().unwrap_or(self)
     }
 
-    /// The propagation delay to the last satellite of what enters at `now`; `None` without a route.
+    /// The propagation delay to the serving satellite of what enters at `now`; `None` without a route.
     #[inline]
     pub(crate) fn delay(&self, now: Time) -> Option<Duration> {
         if self.constant.is_some() {
@@ -100,7 +100,7 @@ impl PathPlan {
 
     /// What remains of the trace's delay at `now` without the last link, if it includes that.
     #[inline]
-    pub(crate) fn to_last_satellite(&self, now: Time, total: Duration) -> Duration {
+    pub(crate) fn to_serving_satellite(&self, now: Time, total: Duration) -> Duration {
         let last_link = if self.includes_last_link { self.trace.last_link_delay(now) } else { None };
         total.saturating_sub(last_link.unwrap_or(Duration::ZERO))
     }

@@ -129,7 +129,7 @@ impl Recorder {
         self.flows[packet.flow as usize].accessed[access as usize] = true;
     }
 
-    /// A packet on the downlink reaches the last satellite.
+    /// A packet on the downlink reaches the serving satellite.
     #[inline]
     pub(crate) fn downlink_at_satellite<'a>(&mut self, now: Time, packet: impl FnOnce() -> &'a Packet) {
         if let Some(taps) = &mut self.taps {

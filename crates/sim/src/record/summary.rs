@@ -33,7 +33,7 @@ report! {
         /// What the users got, one with another. A user's goodput is all that its flows delivered, divided by the time
         /// from the opening of its first flow to the end of the run.
         users: UsersSummary,
-        /// The hop from the last satellite to the users, shared by all of them.
+        /// The hop from the serving satellite to the users, shared by all of them.
         last_hop: LastHopReport,
         /// Only with a [return link](models/return-link.md).
         [optional] access: Option<AccessReport>,

@@ -26,12 +26,12 @@ pub struct ScenarioConfig {
     /// The root of all random streams of the run.
     #[serde(default = "one")]
     pub seed: u64,
-    /// The long path between the sender and the last satellite.
+    /// The long path between the sender and the serving satellite.
     pub path: PathConfig,
     /// The radio channel of the last hop; every user has an independent one.
     #[serde(default)]
     pub channel: ChannelConfig,
-    /// The shared hop from the last satellite to the users.
+    /// The shared hop from the serving satellite to the users.
     pub last_hop: LastHopConfig,
     /// The return link, by which users send: their data, and acknowledgments of what they get. Without it what they
     /// send is only delayed, as on the path and the last hop.

@@ -18,13 +18,13 @@ use crate::record::watch::What;
 /// and leave it by [`Place::poll_last_hop`] and [`Place::poll_uplink`].
 pub(super) struct Place {
     pub(super) path: LongPath,
-    /// The delay between the last satellite and the users.
+    /// The delay between the serving satellite and the users.
     hop: Propagation,
     /// Of the channel, if it has one.
     pub(super) carrier: Option<Frequency>,
     /// Es/N0 of an unobstructed line of sight, if there is noise.
     pub(super) reference_snr: Option<Db>,
-    /// From the gateway to the last satellite.
+    /// From the gateway to the serving satellite.
     downlink: Pipe,
     pub(super) last_hop: LastHop,
     /// Access to the channel of the uplink; without one each packet leaves its user at once.
@@ -70,9 +70,9 @@ impl Place {
         Place { path, hop, carrier, reference_snr, downlink, last_hop, return_link, uplink, machines, late: false }
     }
 
-    /// For a place that nothing crosses but packets to its users, as long as nobody looks at the last satellite: if the
-    /// last hop allows it, packets enter it when it wakes next, each at the instant at which it came. So the pipe to it
-    /// does not wake.
+    /// For a place that nothing crosses but packets to its users, as long as nobody looks at the serving satellite: if
+    /// the last hop allows it, packets enter it when it wakes next, each at the instant at which it came. So the pipe
+    /// to it does not wake.
     pub(super) fn enter_late(&mut self) {
         self.late = self.path.is_steady() && self.last_hop.takes_late();
     }
@@ -203,7 +203,7 @@ impl Place {
         }
     }
 
-    /// The packets that have come to the last satellite by `now` enter the last hop, up to one with which a packet
+    /// The packets that have come to the serving satellite by `now` enter the last hop, up to one with which a packet
     /// leaves it or is lost: whether there was one. Without one last hop and pipe are scheduled for what comes next.
     #[inline]
     pub(super) fn enter_last_hop(&mut self, now: Time, ledger: &mut Ledger, schedule: &mut Schedule) -> bool {

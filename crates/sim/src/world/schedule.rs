@@ -10,7 +10,7 @@ use crate::packet::{EndpointId, Way};
 pub(super) enum Machine {
     /// The service of a place: handovers and gaps.
     Service(u32),
-    /// The pipe from the gateway to the last satellite.
+    /// The pipe from the gateway to the serving satellite.
     Downlink(u32),
     LastHop(u32),
     /// The pipe from the users to the gateway.

@@ -36,7 +36,7 @@ enum Direction {
     Uplink,
 }
 
-/// One-way delays between the ground and the last satellite, and what packets meet on the way.
+/// One-way delays between the ground and the serving satellite, and what packets meet on the way.
 pub(super) struct LongPath {
     plan: Arc<PathPlan>,
     jitter: Option<(Jitter, Generator)>,
@@ -155,7 +155,7 @@ impl LongPath {
             (Some(rated), Direction::Uplink) => rated.send(entered, bytes)?,
             _ => entered,
         };
-        let delay = if sent == entered { delay } else { self.plan.to_last_satellite(sent, total) };
+        let delay = if sent == entered { delay } else { self.plan.to_serving_satellite(sent, total) };
         if !self.lanes[direction as usize].has_queues() {
             return Ok(Some((sent, sent + delay)));
         }
@@ -177,7 +177,7 @@ impl LongPath {
     }
 
     /// When what is to be sent at `at` can be: outside of interruptions, if a user sends it, and with a route; whether
-    /// it waits for a route; and the trace's delay then, and that to the last satellite, if one comes.
+    /// it waits for a route; and the trace's delay then, and that to the serving satellite, if one comes.
     fn sent(&self, direction: Direction, at: Time) -> (Time, bool, Option<(Duration, Duration)>) {
         let (mut at, mut waits) = (at, false);
         loop {
@@ -189,7 +189,7 @@ impl LongPath {
             if let Some((total, delay)) = plan.delays(served) {
                 // The last link is that of the whole path.
                 let apart = !std::ptr::eq(plan, &*self.plan);
-                let delay = if apart { self.plan.to_last_satellite(served, total) } else { delay };
+                let delay = if apart { self.plan.to_serving_satellite(served, total) } else { delay };
                 return (served, waits, Some((total, delay)));
             }
             at = plan.resumes(served);

@@ -163,7 +163,7 @@ mod tests {
         let interval = |&(from, satellite, forwarding): &(u64, Option<u32>, Option<u64>)| RouteInterval {
             from: at(from),
             hops: satellite.map(|_| 3),
-            source_satellite: Some(1),
+            gateway_satellite: Some(1),
             user_satellite: satellite,
             gateway: satellite.map(|_| 0),
             forwarding: forwarding.map(ms),
@@ -218,7 +218,7 @@ mod tests {
         let interval = |(from, gateway)| RouteInterval {
             from: at(from),
             hops: Some(0),
-            source_satellite: Some(1),
+            gateway_satellite: Some(1),
             user_satellite: Some(5),
             gateway,
             forwarding: None,
