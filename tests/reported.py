@@ -34,7 +34,7 @@ values = [true, false]
 
 [metrics]
 goodput_mbps = { sql = "sum(goodput_bps) / 1e6", label = "Goodput", unit = "Mbit/s" }
-again = { sql = "sum(retransmitted_packets)", label = "Packets sent again" }
+again = { sql = "sum(retransmitted_packets)", label = "Retransmitted packets" }
 """
 
 

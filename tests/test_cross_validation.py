@@ -44,7 +44,7 @@ def test_a_cell_holds(program: Path, key: tuple[str, str, int, float]) -> None:
     assert xv.verdict(cell, ours).failures == ()
     assert ours.spurious == 0
     # Of the n-th packets the same are lost, so the numbers follow from how many are sent, which is the goodput's bound.
-    # What is lost is sent again as the kernel does: what is lost last is not, before the end.
+    # What is lost is retransmitted as the kernel does: what is lost last is not, before the end.
     assert ours.lost - ours.retransmits == pytest.approx(cell.lost - cell.retransmits, abs=0.5), "the kernel's seeds"
 
 

@@ -146,7 +146,7 @@ def test_tshark_counts_what_we_count(leo: to.Scenario, changes: dict[str, object
         assert len(sent_again) == flow["retransmitted_packets"]
         duplicates = [packet for packet in mine[near] if packet["tcp.analysis.duplicate_ack"]]
         assert len(duplicates) == flow["duplicate_acks"]
-        # At the receiver what lies below the highest byte is late: sent again, or a first transmission out of order.
+        # At the receiver what lies below the highest byte is late: retransmitted, or a first transmission out of order.
         late = {identity(packet) for packet in mine["receiver"] if behind(packet)}
         assert len(late - sent_again) == flow["reordered_packets"]
         marked = [packet for packet in mine["receiver"] if packet["ip.dsfield.ecn"] == "3"]

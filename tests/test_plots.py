@@ -112,7 +112,7 @@ def test_axes_may_be_called_as_the_numbers_of_a_figure(swept: tuple[SweepResult,
 
 def test_a_long_name_of_the_vertical_axis_fits_its_panel(swept: tuple[SweepResult, Path]) -> None:
     result, _ = swept
-    label = "Spurious retransmissions per packet that was sent again (%)"
+    label = "Spurious retransmissions per packet that was retransmitted (%)"
     frame = result.runs.with_columns(pl.col("snr").alias("spurious_percent"))
     figure = plots.of_table("bars", frame, x="policy", y="spurious_percent", labels={"spurious_percent": label})
     (panel, *_) = figure.axes

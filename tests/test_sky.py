@@ -53,7 +53,7 @@ def test_what_a_handover_does_is_the_scenarios_to_say(train: to.Scenario) -> Non
     assert lost[:2] == [0, 0]
     assert lost[2] > 0
     goodput = [summary["flows"][0]["goodput_bps"] for summary in (smooth, forward, lose)]  # type: ignore[index]
-    # What is lost is sent again while what is forwarded waits: which of both costs more differs between seeds.
+    # What is lost is retransmitted while what is forwarded waits: which of both costs more differs between seeds.
     assert goodput[0] > max(goodput[1:])
 
 

@@ -443,7 +443,7 @@ def forward(much: Effort) -> list[str]:
         ("downloads, all, Mbit/s", "mbps", 2),
         ("the largest", "largest", 2),
         ("RTT, s", "rtt_s", 2),
-        ("sent again, %", "again_pct", 2),
+        ("retransmitted, %", "again_pct", 2),
         ("time-outs", "rto", 1),
         ("packets of random access lost, %", "plr_pct", 3),
         ("uploads, all, Mbit/s", "up_mbps", 1),

@@ -303,7 +303,7 @@ def queues(much: Effort) -> list[str]:
         ("worst", "min", 3),
         ("Jain", "jain", 3),
         ("one-way delay, ms", "delay_ms", 0),
-        ("sent again, %", "again_pct", 2),
+        ("retransmitted, %", "again_pct", 2),
         ("RTO, %", "rto_pct", 3),
     ]
     rows = [

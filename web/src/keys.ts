@@ -38,7 +38,7 @@ export const KEYS: Key[] = [
   { id: 'rtt', column: 'rtt_mean_s', label: 'Mean round-trip time', unit: 's', of: mean('rtt_mean_s') },
   { id: 'delay', column: 'one_way_delay_mean_s', label: 'Mean one-way delay', unit: 's', of: mean('one_way_delay_mean_s') },
   { id: 'lost', column: 'loss_ratio', label: 'Packets lost', unit: '%', of: (summary) => percent(mean('loss_ratio')(summary)) },
-  { id: 'again', column: 'retransmitted_packets', label: 'Packets sent again', unit: '', whole: true, of: sum('retransmitted_packets') },
+  { id: 'again', column: 'retransmitted_packets', label: 'Retransmitted packets', unit: '', whole: true, of: sum('retransmitted_packets') },
   { id: 'spurious', column: 'spurious_retransmissions', label: 'of them needlessly', unit: '', whole: true, of: sum('spurious_retransmissions') },
   { id: 'timeouts', column: 'rto_events', label: 'Time-outs', unit: '', whole: true, of: sum('rto_events') },
   { id: 'mos', column: 'mos', label: 'Voice quality (MOS)', unit: '', of: mean('mos') },

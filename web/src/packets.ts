@@ -84,7 +84,7 @@ export class Packets {
       this.packets = read(tables.packets as Table);
       this.span = [window[0], until];
       const cut = until < window[1] ? ` of the first ${MOST_S} s of the window` : '';
-      this.note.textContent = `${this.packets.length.toLocaleString('en')} packets${cut}: choose one. Crosses are lost ones, rings are sent again.`;
+      this.note.textContent = `${this.packets.length.toLocaleString('en')} packets${cut}: choose one. Crosses are lost ones, rings are retransmitted.`;
       this.canvas.hidden = false;
       this.choose(undefined);
     } catch (error) {

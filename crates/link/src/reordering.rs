@@ -63,7 +63,7 @@ pub enum Numbering {
     #[default]
     Link,
     /// The flow's own: of the bytes of TCP, of the packets of UDP and QUIC. Nothing tells which packet could not be
-    /// decoded, so the flow waits for it until it is sent again or the next flush.
+    /// decoded, so the flow waits for it until it is retransmitted or the next flush.
     FlowBlind,
 }
 

@@ -6,8 +6,8 @@
 //! IEEE 802.16m-08/004): the largest extreme value law, P(X ≤ x) = e^(−e^(−(x − a)/b)). Their uplink's b of 5.7 B is
 //! 6 B here.
 //!
-//! Simplified: one player for each flow; packets do not depend on what happens in the game, and nothing is sent again.
-//! Who could notice: a study of prediction or of dead reckoning.
+//! Simplified: one player for each flow; packets do not depend on what happens in the game, and nothing is
+//! retransmitted. Who could notice: a study of prediction or of dead reckoning.
 
 mod report;
 

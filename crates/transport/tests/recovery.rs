@@ -145,7 +145,7 @@ fn newreno_is_slow_but_steady() {
     }
 }
 
-/// RFC 6582 section 3.2 step 1: duplicates of what was resent after a time-out are no loss.
+/// RFC 6582 section 3.2 step 1: duplicates of what was retransmitted after a time-out are no loss.
 #[test]
 fn newreno_does_not_retransmit_twice_below_recover() {
     let mut script = ten_sent(no_sack(), 100_000);
@@ -242,7 +242,7 @@ fn timestamps_measure_retransmissions() {
     assert!(script.connection.info().rto < ms(400), "no back-off");
 }
 
-/// RFC 6675 section 5.1: slow start resends what is not SACKed, and fast recovery waits for the recovery point.
+/// RFC 6675 section 5.1: slow start retransmits what is not SACKed, and fast recovery waits for the recovery point.
 #[test]
 fn slow_start_after_a_time_out() {
     let mut script = ten_sent(settings(), 100_000);

@@ -180,7 +180,7 @@ _LINES: list[_Line] = [
     ("Packets sent", _count("sent_packets"), str, None),
     ("Fast retransmits", _count("dupack_events"), str, _share("dupack_events")),
     ("Timeouts", _count("rto_events"), str, _share("rto_events")),
-    ("Packets sent again", _count("retransmitted_packets"), str, _share("retransmitted_packets")),
+    ("Retransmitted packets", _count("retransmitted_packets"), str, _share("retransmitted_packets")),
     ("  of them spurious", _count("spurious_retransmissions"), str, _share("spurious_retransmissions")),
     ("Mean window", _mean("cwnd_mean_packets"), lambda value: f"{value:.1f} packets", None),
     ("Mean RTT", _mean("rtt_mean_s"), _numbers.delay, None),

@@ -25,7 +25,7 @@ _MOST_TICKS, _MOST_LINES = 1500, 20_000
 _SPAN = 1 << 32
 _KINDS = {
     "segment": ("segment", style.BLACK),
-    "retransmission": ("sent again", style.RED),
+    "retransmission": ("retransmission", style.RED),
     "sack": ("SACK block", style.PURPLE),
     "acknowledgment": ("acknowledged", style.BLUE),
     "window": ("receive window", style.ORANGE),
@@ -45,14 +45,14 @@ def sequence(
     """Segments, cumulative and selective acknowledgments and the receive window, in bytes over time.
 
     A segment is an upright line from its first byte to its last. What lies below the highest byte seen before is drawn
-    as sent again: at the sender that is what it is, elsewhere it may have come late.
+    as retransmitted: at the sender that is what it is, elsewhere it may have come late.
 
     Args:
         result: a run with `record.packets = "pcapng"`.
         flow: by default the first with TCP.
         place: where the packets were seen: `sender`, `gateway`, `satellite` or `receiver`; by default the end of the
             path over the satellites that sends the data.
-        from_s, until_s: the time shown; by default some round-trip times around the first packet that is sent again.
+        from_s, until_s: the time shown; by default some round-trip times around the first packet that is retransmitted.
         width: in inches.
         title: by default the flow and the place; "" is none.
 

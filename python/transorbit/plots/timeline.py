@@ -115,7 +115,7 @@ def _window(ax: Axes, series: pl.DataFrame) -> None:
     ax.plot(times, series["in_flight_packets"], color=style.SKY, linestyle=(0, (3, 1.5)), label="in flight", **_THIN)
     again = series.filter(pl.col("retransmitted_packets") > 0)["time_s"]
     if len(again):
-        ax.plot(again, [0.02] * len(again), transform=ax.get_xaxis_transform(), label="sent again", **_MARK)
+        ax.plot(again, [0.02] * len(again), transform=ax.get_xaxis_transform(), label="retransmitted", **_MARK)
     ax.set_ylim(0, top)
     ax.set_ylabel("Window\n(packets)")
     heading.legend(ax.figure, ax.get_legend_handles_labels()[0])  # type: ignore[arg-type]

@@ -62,7 +62,7 @@ def _losses(summary: dict[str, Any]) -> Iterator[Tile]:
         again, spurious = (
             sum(flow[key] for flow in tcp) for key in ("retransmitted_packets", "spurious_retransmissions")
         )
-        yield Tile("Sent again", number(100 * again / of_tcp, 3), "%", f"{number(spurious)} needlessly")
+        yield Tile("Retransmitted", number(100 * again / of_tcp, 3), "%", f"{number(spurious)} needlessly")
         timeouts = sum(flow["rto_events"] for flow in tcp)
         fast = sum(flow["dupack_events"] for flow in tcp)
         yield Tile("Timeouts", number(timeouts), "", f"and {number(fast)} fast retransmits")

@@ -74,7 +74,7 @@ DEFAULT = {
         Metric(
             "retransmitted_percent",
             "100 * sum(retransmitted_packets) / nullif(sum(sent_packets), 0)",
-            "Packets sent again",
+            "Retransmitted packets",
             "%",
         ),
         Metric("jain", '"users.jain"', "Jain index of the users' goodput", ""),

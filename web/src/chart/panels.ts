@@ -84,7 +84,7 @@ const PANELS: Panel[] = [
     ],
   },
   {
-    id: 'again', title: 'Sent again', unit: 'packets',
+    id: 'again', title: 'Retransmitted', unit: 'packets',
     lines: (series, _, flow) => [['retransmissions', series.of('retransmitted_packets', flow)]],
   },
   { id: 'queue', title: 'Queue of the last hop', unit: 'packets', lines: (series) => [['waiting', series.of('queue_packets', 0)]] },

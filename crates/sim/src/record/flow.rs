@@ -54,8 +54,8 @@ impl FlowRecord {
         }
     }
 
-    /// The segment at `sequence` is sent again: its data were sent `sent_before` times before. `received`: whether the
-    /// receiver has them.
+    /// The segment at `sequence` is retransmitted: its data were sent `sent_before` times before. `received`: whether
+    /// the receiver has them.
     pub(crate) fn on_retransmission(&mut self, sequence: u64, sent_before: u32, received: bool) {
         self.spurious.get_or_insert_default().on_retransmission(sequence, sent_before, received);
     }

@@ -132,9 +132,9 @@ flow_columns! {
         /// Packets with data that arrived at the receiver, duplicates and late ones included, whether or not the
         /// receiver could use them.
         "Packets received" received_packets: u64 = |f| f.record.received_packets;
-        /// Packets with data (or the final FIN) sent again, for whatever reason; a repeated SYN does not count. Of
+        /// Packets with data (or the final FIN) retransmitted, for whatever reason; a repeated SYN does not count. Of
         /// QUIC, packets whose first data had been sent before.
-        "Packets sent again" retransmitted_packets: u64 = |f| f.counters.retransmitted_segments;
+        "Retransmitted packets" retransmitted_packets: u64 = |f| f.counters.retransmitted_segments;
         /// Times the sender entered fast retransmit: the third duplicate acknowledgment, or as many segments
         /// selectively acknowledged (RFC 6675). Of QUIC, reductions for a loss (RFC 9002 section 7.3.2).
         "Fast retransmits" dupack_events: u64 = |f| f.counters.dupack_events;

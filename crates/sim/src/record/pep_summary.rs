@@ -9,7 +9,7 @@ report! {
         congestion: String,
         /// Packets with data that the server sent, retransmissions included.
         sent_packets: u64,
-        /// Packets that the server sent again.
+        /// Packets that the server retransmitted.
         retransmitted_packets: u64,
         /// Expiries of the server's retransmission timer.
         rto_events: u64,

@@ -285,8 +285,8 @@ series_columns! {
         "Retransmission timeout" rto_s = Float(|row| row.flow().rto_s.into());
         /// What the sender believes to be in flight.
         in_flight_packets = Float(|row| row.flow().in_flight_packets.into());
-        /// Packets sent again in the interval.
-        "Packets sent again" retransmitted_packets = Count(|row| row.grown(|row| row.flow().retransmitted_packets));
+        /// Packets retransmitted in the interval.
+        "Retransmitted packets" retransmitted_packets = Count(|row| row.grown(|row| row.flow().retransmitted_packets));
         /// One-way delay of the path.
         "One-way delay of the path" path_delay_s = Float(|row| row.hop().path_delay_s.into());
         /// Packets waiting for the last hop.

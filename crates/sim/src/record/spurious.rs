@@ -27,8 +27,8 @@ struct Transmissions {
 }
 
 impl SpuriousCounter {
-    /// The segment at `sequence` is sent again: its data were sent `sent_before` times before. `received`: whether the
-    /// receiver has them.
+    /// The segment at `sequence` is retransmitted: its data were sent `sent_before` times before. `received`: whether
+    /// the receiver has them.
     pub(crate) fn on_retransmission(&mut self, sequence: u64, sent_before: u32, received: bool) {
         let original_in_flight = !received && !self.lost_originals.remove(&sequence);
         let transmissions = self.followed.entry(sequence).or_insert(Transmissions {

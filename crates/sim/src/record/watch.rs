@@ -44,7 +44,7 @@ pub(crate) enum What {
     Resume,
     /// The path begins at another gateway, and users get other addresses.
     Gateway,
-    /// A timer of a flow's sender expired and it sends again what it takes for lost.
+    /// A timer of a flow's sender expired and it retransmits what it takes for lost.
     Timeout,
     /// A packet is lost.
     Lost(Loss),

@@ -94,7 +94,7 @@ pub struct UsersRow {
 pub struct RetransmissionRow {
     /// The probability that a datagram is lost.
     pub loss: f64,
-    /// How often the datagram is sent again that is sent again most often.
+    /// How often the datagram is retransmitted that is retransmitted most often.
     pub retransmissions: u32,
     /// How probable that is (equations 4 and 6).
     pub probability: f64,

@@ -19,7 +19,7 @@ pub struct BreakEvenUsers {
     replicas: u32,
 }
 
-/// Asks how probable it is that a datagram is sent again so often (equations 4 and 6).
+/// Asks how probable it is that a datagram is retransmitted so often (equations 4 and 6).
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RetransmissionProbability {

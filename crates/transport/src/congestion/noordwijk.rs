@@ -4,7 +4,7 @@
 //!
 //! Simplified: a burst goes when there is something to send, full or not; the shortest round-trip time is that of the
 //! connection (the ns-3 implementation forgets it after each burst). Lost segments are found as the profile finds them,
-//! and sent again between bursts.
+//! and retransmitted between bursts.
 
 use std::collections::VecDeque;
 
@@ -90,7 +90,7 @@ pub struct Noordwijk {
     each: Duration,
     /// Trains since the last adjustment.
     trains: u32,
-    /// Lost segments that may be sent again between bursts, and those taken for lost since the last train.
+    /// Lost segments that may be retransmitted between bursts, and those taken for lost since the last train.
     retransmissions: u32,
     lost: u32,
     timeouts: u32,

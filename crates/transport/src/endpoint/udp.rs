@@ -90,7 +90,7 @@ impl Endpoint for UdpEnd {
     }
 
     fn has_received(&self, _sequence: u64) -> bool {
-        false // a number arrives once at most: nothing is sent again
+        false // a number arrives once at most: nothing is retransmitted
     }
 
     fn is_open(&self) -> bool {

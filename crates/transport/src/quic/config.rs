@@ -33,7 +33,7 @@ pub struct QuicConfig {
     /// that nothing arrives any more. By default users keep their addresses.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub migration: Option<bool>,
-    /// Each write of the application is a datagram, which is not sent again (RFC 9221); without it, a byte stream.
+    /// Each write of the application is a datagram, which is not retransmitted (RFC 9221); without it, a byte stream.
     pub datagrams: bool,
     /// Congestion window at the start, in packets (RFC 9002 section 7.2).
     #[schemars(range(min = 1, max = 10_000))]

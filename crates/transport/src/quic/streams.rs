@@ -91,12 +91,12 @@ impl Stream {
     }
 }
 
-/// What was sent, to tell what is sent again.
+/// What was sent, to tell what is retransmitted.
 #[derive(Debug, Default)]
 pub(super) struct Sending {
     /// Of each stream, the end of what was sent.
     ends: BTreeMap<u64, u64>,
-    /// How often the data at a position were sent again.
+    /// How often the data at a position were retransmitted.
     retransmissions: BTreeMap<u64, u32>,
     /// Where the streams of this connection begin, if not at their beginnings.
     pub from: BTreeMap<u64, u64>,

@@ -144,13 +144,13 @@ impl FastOpen {
         admitted
     }
 
-    /// The client's view of a SYN-ACK, after `resent` SYNs: what it remembers for the next connection.
-    pub fn learn(&mut self, option: Option<FastOpenOption>, mss: u16, resent: bool) {
+    /// The client's view of a SYN-ACK, whose SYN was `retransmitted` or not: what it remembers for the next connection.
+    pub fn learn(&mut self, option: Option<FastOpenOption>, mss: u16, retransmitted: bool) {
         self.memory.mss = Some(mss);
         let given = option.and_then(|option| Some((option.cookie.filter(|cookie| cookie.is_valid())?, option)));
         if let Some((cookie, option)) = given.filter(|_| self.sent.is_some()) {
             self.memory.cookie = Some((cookie, option.experimental));
-        } else if let Some(sent) = self.sent.filter(|sent| sent.cookie.is_none() && !resent) {
+        } else if let Some(sent) = self.sent.filter(|sent| sent.cookie.is_none() && !retransmitted) {
             self.memory.experimental = match (sent.experimental, self.memory.experimental) {
                 (false, Experiment::Untried) => Experiment::Next,
                 _ => Experiment::Tried,

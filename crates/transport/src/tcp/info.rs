@@ -56,7 +56,7 @@ pub struct Info {
     pub reordering: u32,
     /// How often data came out of order.
     pub reordering_seen: u32,
-    /// Segments ever sent again.
+    /// Segments ever retransmitted.
     pub total_retransmitted: u64,
     /// Segments known to be delivered, the SYN and duplicates that the peer reported included.
     pub delivered: u64,

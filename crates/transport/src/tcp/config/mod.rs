@@ -136,7 +136,7 @@ options! {
     linux_handshake: bool = [false, false, false, true];
     /// TCP Fast Open (RFC 7413): data go with the SYN, and are answered with the SYN-ACK, to a host that has given a
     /// cookie. With `true` the first connection of a host to another asks for one, with `"cached"` it has one from an
-    /// earlier visit, and `"no-cookie"` needs none. As in Linux a SYN is sent again without data.
+    /// earlier visit, and `"no-cookie"` needs none. As in Linux a SYN is retransmitted without data.
     fast_open: FastOpenMode = [FastOpenMode::Off, FastOpenMode::Off, FastOpenMode::Off, FastOpenMode::Off];
     /// Selective acknowledgments (RFC 2018); without them loss recovery is NewReno's (RFC 6582).
     sack: bool = [true, true, true, true];

@@ -75,9 +75,9 @@ impl Connection {
 
     /// What a SYN-ACK says of our cookie and of the data of our SYN.
     pub(super) fn follow_fast_open(&mut self, now: Time, segment: &Segment, options: SynOptions) {
-        let resent = self.handshake.sent > 1;
+        let retransmitted = self.handshake.sent > 1;
         let Some(fast_open) = &mut self.fast_open else { return };
-        fast_open.learn(options.fast_open, options.mss, resent);
+        fast_open.learn(options.fast_open, options.mss, retransmitted);
         fast_open.succeeded = fast_open.syn_data > 0 && segment.ack > u64::from(fast_open.syn_data);
         self.counters.bytes_acked += segment.ack - 1;
         let whole = segment.ack > u64::from(fast_open.syn_data);

@@ -81,7 +81,7 @@ impl Handshake {
         self.expiries > forgiven && echo != Some(self.first_stamp)
     }
 
-    /// It is not sent again.
+    /// It is not retransmitted.
     pub fn stop(&mut self) {
         self.timer = Time::MAX;
         self.due = false;

@@ -107,7 +107,7 @@ impl Sender {
     }
 
     /// Does what [`Sender::handle_ack`] does with an acknowledgment that advances: at least one segment is
-    /// acknowledged, none was sent again, and none is lost or known to have arrived.
+    /// acknowledged, none was retransmitted, and none is lost or known to have arrived.
     #[inline(always)]
     fn advance(&mut self, now: Time, ack: &Ack, counters: &mut Counters) {
         let in_flight_before = self.board.out();
@@ -266,7 +266,7 @@ impl Sender {
         }
         for number in self.board.within(start, end) {
             let slot = *self.board.get(number);
-            if !slot.was_resent() {
+            if !slot.was_retransmitted() {
                 continue;
             }
             self.undo.on_duplicates(slot.end(), 1);
@@ -276,7 +276,7 @@ impl Sender {
             // One that was lost stops being so with its retransmission, when the block is read as one of data that
             // arrived.
             if slot.end() > una && !slot.is(LOST) {
-                self.board.forget_resent(number);
+                self.board.forget_retransmission(number);
             }
         }
     }
@@ -288,7 +288,7 @@ impl Sender {
             return;
         }
         self.note_delivered(now, number, &slot, true);
-        if !slot.was_resent() {
+        if !slot.was_retransmitted() {
             if slot.seq < self.board.forward() {
                 news.is_late(slot.seq);
             }
@@ -320,19 +320,19 @@ impl Sender {
         while let Some((number, slot)) = self.board.acknowledged() {
             news.acked += 1;
             counters.bytes_acked += u64::from(slot.len);
-            news.resent_acked |= slot.was_resent();
+            news.retransmitted_acked |= slot.was_retransmitted();
             if slot.is(SACKED) {
                 self.board.pop_front(&slot);
                 continue; // read when a block told of it
             }
-            if !slot.was_resent() {
+            if !slot.was_retransmitted() {
                 extend(&mut news.acked_sent, slot.sent_at);
                 lowest_late.get_or_insert(slot.seq);
                 news.original_acked |= slot.end() <= self.recovery.high_seq;
             }
-            // Answered before it was sent again: its original arrived, which tells nothing of what was sent with the
+            // Answered before it was retransmitted: its original arrived, which tells nothing of what was sent with the
             // copy.
-            let spurious = slot.was_resent() && news.echo != 0 && is_before(news.echo, timestamp(slot.sent_at));
+            let spurious = slot.was_retransmitted() && news.echo != 0 && is_before(news.echo, timestamp(slot.sent_at));
             self.totals.delivered += u64::from(self.agreed.sack);
             self.note_delivered(now, number, &slot, self.agreed.sack && !spurious);
             self.board.pop_front(&slot);
@@ -345,7 +345,7 @@ impl Sender {
             news.set_timer = true;
             if !self.agreed.sack {
                 self.settle_guessed(news.acked);
-                news.original_acked &= !news.resent_acked;
+                news.original_acked &= !news.retransmitted_acked;
             } else if let Some(late) = lowest_late.filter(|&late| late < before.forward) {
                 self.note_reordering(late);
             }
@@ -361,8 +361,8 @@ impl Sender {
     /// timestamp of the acknowledgment tells (RFC 7323 section 4.1). The estimator takes the oldest segment, so that
     /// delayed acknowledgments count in, the minimum and the controller the newest.
     fn measure(&mut self, now: Time, news: &mut News, counters: &mut Counters) -> bool {
-        let mut oldest = news.acked_sent.filter(|_| !news.resent_acked).map(|sent| now.since(sent.0));
-        let mut newest = news.acked_sent.filter(|_| !news.resent_acked).map(|sent| now.since(sent.1));
+        let mut oldest = news.acked_sent.filter(|_| !news.retransmitted_acked).map(|sent| now.since(sent.0));
+        let mut newest = news.acked_sent.filter(|_| !news.retransmitted_acked).map(|sent| now.since(sent.1));
         if let Some((first, last)) = news.sacked_sent {
             newest = Some(now.since(last));
             oldest = oldest.or(Some(now.since(first)));

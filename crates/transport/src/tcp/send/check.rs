@@ -3,7 +3,7 @@
 use units::Time;
 
 use super::scoreboard::{Counts, Order, Scoreboard};
-use super::slot::{LOST, RESENT, SACKED};
+use super::slot::{LOST, RETRANSMITTED, SACKED};
 
 impl Scoreboard {
     /// Recomputes every sum and mark from the slots; `guessed` if the sacked count is of duplicate acknowledgments.
@@ -15,7 +15,7 @@ impl Scoreboard {
         let expected = Counts {
             sacked: if guessed { self.counts.sacked } else { count(SACKED) },
             lost: count(LOST),
-            resent: count(RESENT),
+            retransmitted: count(RETRANSMITTED),
         };
         assert_eq!(self.counts, expected, "counts");
         assert_eq!(self.slots.front().map_or(self.una, |slot| slot.seq), self.una, "SND.UNA");
@@ -25,11 +25,13 @@ impl Scoreboard {
             assert_eq!(slot.seq, at, "slots follow one another");
             at = slot.end();
             assert!(slot.marks & (SACKED | LOST) != SACKED | LOST, "slot {number} is SACKed and lost");
-            let waiting = slot.marks & (LOST | RESENT) == LOST;
+            let waiting = slot.marks & (LOST | RETRANSMITTED) == LOST;
             assert!(number >= self.cursor || !waiting, "lost slot {number} was passed over");
-            let resent = slot.marks & (LOST | RESENT) == LOST | RESENT;
+            let retransmitted = slot.marks & (LOST | RETRANSMITTED) == LOST | RETRANSMITTED;
             assert!(
-                self.order != Order::Resent || !resent || self.listed().is_some_and(|sending| sending.contains(number)),
+                self.order != Order::Retransmitted
+                    || !retransmitted
+                    || self.listed().is_some_and(|sending| sending.contains(number)),
                 "retransmission {number} has no position"
             );
             above += u32::from(number >= self.frontier && slot.is(SACKED));

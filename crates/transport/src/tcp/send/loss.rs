@@ -4,7 +4,7 @@ use units::{Duration, Time};
 
 use super::episode::Forced;
 use super::news::News;
-use super::slot::{LOST, RESENT, SACKED};
+use super::slot::{LOST, RETRANSMITTED, SACKED};
 use super::{Sender, TimerKind};
 use crate::congestion::Event;
 use crate::state::CongestionState;
@@ -39,13 +39,13 @@ impl Sender {
                 self.board.leave_order(head);
             }
         }
-        news.resent_lost |= self.recovery.lost_again;
+        news.retransmission_lost |= self.recovery.lost_again;
     }
 
     /// Transmit FIN: the FIN has arrived, and the segment before it, the only other that is outstanding, has not.
     fn last_is_lost(&self) -> bool {
         let told = self.awaits_fin_and_last() && self.board.counts().sacked > 0;
-        told && self.board.front().is_some_and(|front| !front.is(SACKED | LOST | RESENT))
+        told && self.board.front().is_some_and(|front| !front.is(SACKED | LOST | RETRANSMITTED))
     }
 
     /// Whether a FIN by itself and the segment before it are all that is outstanding.
@@ -76,7 +76,7 @@ impl Sender {
         while let Some(number) = next {
             next = self.board.sent_after(number);
             let slot = self.board.get(number);
-            if slot.is(LOST) && !slot.is(RESENT) {
+            if slot.is(LOST) && !slot.is(RETRANSMITTED) {
                 continue;
             }
             if !self.rack.overtook(slot) {
@@ -137,11 +137,11 @@ impl Sender {
 
     /// Takes slot `number` for lost.
     pub(super) fn lose(&mut self, now: Time, number: u64) {
-        let resent = self.board.get(number).is(LOST);
+        let retransmitted = self.board.get(number).is(LOST);
         if !self.board.mark_lost(number) {
             return;
         }
-        self.recovery.lost_again |= resent;
+        self.recovery.lost_again |= retransmitted;
         if self.cwnd.control.wants_rates() {
             let lost = self.board.state(number).lost_segment(self.board.lost_total());
             self.cwnd.control.tell(now, &Event::Lost(lost));

@@ -304,7 +304,7 @@ impl Sender {
         }
         let waiting = self.stream.waiting(self.board.nxt());
         let counts = self.board.counts();
-        let starved = waiting < self.agreed.mss && self.has_room() && counts.lost <= counts.resent;
+        let starved = waiting < self.agreed.mss && self.has_room() && counts.lost <= counts.retransmitted;
         if let Some(sampler) = &mut self.sampler
             && starved
         {
@@ -408,7 +408,7 @@ impl Sender {
         info.unacked = self.board.out();
         info.sacked = counts.sacked;
         info.lost = counts.lost;
-        info.retransmitted = counts.resent;
+        info.retransmitted = counts.retransmitted;
         info.reordering = self.reordering.degree();
         info.reordering_seen = self.reordering.seen();
         info.total_retransmitted = self.totals.retransmitted;
@@ -450,7 +450,7 @@ fn scoreboard(settings: &Settings, control: &Control, start: u64, mss: u64) -> S
     let as_ns2 = settings.recovers_as_ns2() && !control.drives();
     let order = match (settings.rack, settings.fack && !as_ns2) {
         (true, _) => Order::Sent,
-        (false, true) => Order::Resent,
+        (false, true) => Order::Retransmitted,
         (false, false) => Order::Unknown,
     };
     Scoreboard::new(start, mss, order, control.wants_rates())

@@ -22,12 +22,12 @@ pub(super) struct News {
     /// It reports a duplicate; of a tail loss probe.
     pub duplicate: bool,
     pub probe_duplicate: bool,
-    /// Data that were sent again were acknowledged cumulatively.
-    pub resent_acked: bool,
+    /// Data that were retransmitted were acknowledged cumulatively.
+    pub retransmitted_acked: bool,
     /// Data sent before the last reduction and never again were acknowledged.
     pub original_acked: bool,
     /// A retransmission was lost.
-    pub resent_lost: bool,
+    pub retransmission_lost: bool,
     /// The timer is to start anew.
     pub set_timer: bool,
     /// The timestamp that it echoes.

@@ -15,7 +15,7 @@ use units::{Duration, Time};
 use super::episode::Rexmit;
 use super::news::Before;
 use super::ns2_told::Judged;
-use super::slot::{RESENT, SACKED};
+use super::slot::{RETRANSMITTED, SACKED};
 use super::{Ack, Sender, echo_age};
 use crate::congestion::{AckSample, Cause};
 use crate::state::CongestionState;
@@ -101,14 +101,14 @@ impl Sender {
         while let Some((number, slot)) = self.board.acknowledged() {
             told.acked += 1;
             counters.bytes_acked += u64::from(slot.len);
-            told.rtt = (!slot.was_resent()).then(|| now.since(slot.sent_at));
+            told.rtt = (!slot.was_retransmitted()).then(|| now.since(slot.sent_at));
             if !slot.is(SACKED) {
                 self.totals.delivered += 1;
                 self.note_delivered(now, number, &slot, true);
             }
             if let Some(ns2) = &mut self.ns2
                 && let Some(copy) = ns2.copies.remove(number)
-                && slot.is(RESENT)
+                && slot.is(RETRANSMITTED)
                 && copy > ns2.answered
             {
                 ns2.answered = copy;
@@ -192,8 +192,8 @@ impl Sender {
         self.board.forget_sacked();
         self.board.unmark_lost();
         for number in self.board.numbers() {
-            if self.board.get(number).is(RESENT) {
-                self.board.forget_resent(number);
+            if self.board.get(number).is(RETRANSMITTED) {
+                self.board.forget_retransmission(number);
             }
         }
         if let Some(ns2) = &mut self.ns2 {

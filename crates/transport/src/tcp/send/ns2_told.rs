@@ -86,7 +86,7 @@ impl Ns2 {
             arrived.extend(self.arrived.missing(range.clone()));
             self.arrived.insert(range);
         }
-        // Each retransmission that a block answers: from its slot on, and for what was sent again before it.
+        // Each retransmission that a block answers: from its slot on, and for what was retransmitted before it.
         let mut answers = vec![(0, self.answered)];
         for &number in &arrived {
             let copy = self.copies.remove(number).unwrap_or(0);
@@ -121,7 +121,7 @@ impl Ns2 {
             }
             let overtaken = (self.forward as u32).wrapping_sub(slot.then) as i32 > 0;
             if !overtaken && copy + u64::from(distance) >= best {
-                break; // as are all that were sent again later
+                break; // as are all that were retransmitted later
             }
             let at = answers.partition_point(|answer| answer.0 <= number);
             if number < end && (overtaken || copy + u64::from(distance) < answers[at - 1].1) {
@@ -203,7 +203,7 @@ impl Arrived {
     }
 }
 
-/// Slots that were sent again and not answered: which retransmission of the connection it was, counted from 1.
+/// Slots that were retransmitted and not answered: which retransmission of the connection it was, counted from 1.
 #[derive(Debug, Default)]
 pub(super) struct Copies {
     of_slot: BTreeMap<u64, u64>,
@@ -212,7 +212,7 @@ pub(super) struct Copies {
 }
 
 impl Copies {
-    /// Slot `number` is sent again.
+    /// Slot `number` is retransmitted.
     pub fn send(&mut self, number: u64) {
         self.sent += 1;
         self.remove(number);

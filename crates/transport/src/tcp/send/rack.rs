@@ -34,12 +34,12 @@ impl Rack {
         Rack { steps: 1, ..Rack::default() }
     }
 
-    /// A segment was delivered (RFC 8985 section 6.2 steps 1 and 2). One that was sent again and answered faster than
-    /// any round trip tells nothing: its original arrived.
+    /// A segment was delivered (RFC 8985 section 6.2 steps 1 and 2). One that was retransmitted and answered faster
+    /// than any round trip tells nothing: its original arrived.
     #[inline]
     pub fn on_delivered(&mut self, now: Time, slot: &Slot, min_rtt: Duration) {
         let rtt = now.since(slot.sent_at);
-        if slot.was_resent() && rtt < min_rtt {
+        if slot.was_retransmitted() && rtt < min_rtt {
             return;
         }
         self.advanced = true;

@@ -51,7 +51,7 @@ impl RateSampler {
             return;
         }
         self.newest =
-            Some(Newest { state, sent_at: slot.sent_at, order: slot.order, retransmitted: slot.was_resent() });
+            Some(Newest { state, sent_at: slot.sent_at, order: slot.order, retransmitted: slot.was_retransmitted() });
     }
 
     /// The sample of the acknowledgment that told of these deliveries.

@@ -39,7 +39,7 @@ impl Sender {
             CongestionState::Loss => {
                 self.follow_in_loss(now, duplicates, news);
                 self.identify_losses(now, news);
-                if self.cwnd.state() != CongestionState::Open && !news.resent_lost {
+                if self.cwnd.state() != CongestionState::Open && !news.retransmission_lost {
                     return;
                 }
                 if self.follow_calm(now, duplicates, news) {
@@ -63,10 +63,10 @@ impl Sender {
         } else if self.undo.marker().is_some() && self.is_delayed(news.echo) {
             // The hole was filled by a delayed original, not by the retransmission.
             self.note_reordering(before.una);
-            if self.board.counts().resent > 0 {
+            if self.board.counts().retransmitted > 0 {
                 return false;
             }
-            if !self.any_resent() {
+            if !self.any_retransmitted() {
                 self.undo.forget_stamp();
             }
             self.undo(now, true);
@@ -112,7 +112,7 @@ impl Sender {
             return;
         }
         if self.recovery.frto {
-            // Step 3b: data never sent again were acknowledged, so not all were lost.
+            // Step 3b: data never retransmitted were acknowledged, so not all were lost.
             if news.original_acked && self.try_undo_loss(now, news, true) {
                 return;
             }
@@ -157,7 +157,7 @@ impl Sender {
 
     /// Back to open, unless something is still missing; or a reduction for a mark.
     fn try_to_open(&mut self, now: Time, news: &News) {
-        if !self.any_resent() {
+        if !self.any_retransmitted() {
             self.undo.forget_stamp();
         }
         if news.ece {
@@ -170,21 +170,21 @@ impl Sender {
 
     fn keep_open(&mut self) {
         let counts = self.board.counts();
-        let left = counts.sacked + counts.lost > 0 || self.any_resent();
+        let left = counts.sacked + counts.lost > 0 || self.any_retransmitted();
         if self.cwnd.open(left) {
             self.recovery.high_seq = self.board.nxt();
         }
     }
 
-    /// Whether a retransmission is in flight, or the oldest segment was sent again.
-    fn any_resent(&self) -> bool {
-        self.board.counts().resent > 0 || self.board.front().is_some_and(|front| front.was_resent())
+    /// Whether a retransmission is in flight, or the oldest segment was retransmitted.
+    fn any_retransmitted(&self) -> bool {
+        self.board.counts().retransmitted > 0 || self.board.front().is_some_and(|front| front.was_retransmitted())
     }
 
     /// Fast recovery begins, asked for by a mark too if `ece`.
     pub(super) fn enter_recovery(&mut self, now: Time, ece: bool) {
         self.recovery.count += 1;
-        if !self.any_resent() {
+        if !self.any_retransmitted() {
             self.undo.forget_stamp();
         }
         self.mark_undo();
@@ -248,8 +248,9 @@ impl Sender {
 
     /// From here on the reduction can be undone.
     fn mark_undo(&mut self) {
-        let resent = self.board.counts().resent + u32::from(self.tail.high.is_some() && self.tail.retransmission);
-        self.undo.mark(self.board.una(), resent);
+        let retransmitted =
+            self.board.counts().retransmitted + u32::from(self.tail.high.is_some() && self.tail.retransmission);
+        self.undo.mark(self.board.una(), retransmitted);
     }
 
     /// Everything up to where the recovery began is acknowledged. True to hold the state until more is: without SACK
@@ -309,7 +310,7 @@ impl Sender {
         if self.agreed.sack || self.board.una() != self.recovery.high_seq {
             return false;
         }
-        if !self.any_resent() {
+        if !self.any_retransmitted() {
             self.undo.forget_stamp();
         }
         true

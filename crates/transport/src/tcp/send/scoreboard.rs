@@ -12,7 +12,7 @@ use units::Time;
 
 use super::new_ranges::NewRanges;
 use super::sending::Sending;
-use super::slot::{LOST, PUSH, RESENT, SACKED, SentState, Slot, control_marks};
+use super::slot::{LOST, PUSH, RETRANSMITTED, SACKED, SentState, Slot, control_marks};
 use crate::tcp::SackBlocks;
 
 /// Counts of slots.
@@ -23,7 +23,7 @@ pub(super) struct Counts {
     /// Taken for lost, retransmitted or not.
     pub lost: u32,
     /// Retransmissions that are thought to be in flight.
-    pub resent: u32,
+    pub retransmitted: u32,
 }
 
 /// The transmissions whose order of sending is kept.
@@ -32,7 +32,7 @@ pub(super) enum Order {
     /// None: losses are detected by counting.
     Unknown,
     /// That of retransmissions, for forward acknowledgment.
-    Resent,
+    Retransmitted,
     /// That of all, for the detection of losses by time (RACK).
     Sent,
 }
@@ -64,8 +64,8 @@ pub(super) struct Scoreboard {
     states: Option<VecDeque<SentState>>,
     /// The order of sending, once it differed from that of the slots.
     sending: Option<Box<Sending>>,
-    /// Number after the highest slot that was ever sent again.
-    resent_until: u64,
+    /// Number after the highest slot that was ever retransmitted.
+    retransmitted_until: u64,
     /// The SACK blocks of the last acknowledgment, which are not read again.
     known: Option<Box<SackBlocks>>,
     mss: u64,
@@ -89,7 +89,7 @@ impl Scoreboard {
             above: 0,
             states: keeps_states.then(VecDeque::new),
             sending: None,
-            resent_until: 0,
+            retransmitted_until: 0,
             known: None,
             mss,
             order,
@@ -124,7 +124,7 @@ impl Scoreboard {
     #[inline]
     pub fn in_flight(&self) -> u32 {
         // Duplicate acknowledgments may tell of more than there is.
-        (self.out() + self.counts.resent).saturating_sub(self.counts.sacked + self.counts.lost)
+        (self.out() + self.counts.retransmitted).saturating_sub(self.counts.sacked + self.counts.lost)
     }
 
     #[inline]
@@ -230,27 +230,27 @@ impl Scoreboard {
         self.slots.back_mut().expect("a slot that was sent just now").marks |= PUSH;
     }
 
-    /// Sends slot `number` again. A `probe` (of a tail, or by RFC 6675 rule 4) does not count as in flight.
-    pub fn resend(&mut self, now: Time, number: u64, delivered: u64, probe: bool) -> Slot {
+    /// Retransmits slot `number`. A `probe` (of a tail, or by RFC 6675 rule 4) does not count as in flight.
+    pub fn retransmit(&mut self, now: Time, number: u64, delivered: u64, probe: bool) -> Slot {
         if self.order != Order::Unknown {
             self.list().remove(number);
         }
-        self.resent_until = self.resent_until.max(number + 1);
+        self.retransmitted_until = self.retransmitted_until.max(number + 1);
         let then = self.then(delivered);
         let order = self.sent_total as u32;
         self.sent_total += 1;
         let slot = self.get_mut(number);
         debug_assert!(!slot.is(SACKED), "slot {number} has arrived");
-        let count = !probe && !slot.is(RESENT);
+        let count = !probe && !slot.is(RETRANSMITTED);
         if count {
-            slot.marks |= RESENT;
+            slot.marks |= RETRANSMITTED;
         }
         slot.sent_at = now;
         slot.order = order;
         slot.then = then;
         slot.transmissions = slot.transmissions.saturating_add(1);
         let copy = *slot;
-        self.counts.resent += u32::from(count);
+        self.counts.retransmitted += u32::from(count);
         if self.order != Order::Unknown {
             self.list().append(number);
         }
@@ -265,11 +265,11 @@ impl Scoreboard {
     }
 
     /// Whether nothing is in doubt up to `ack`, at which at least one whole segment ends: none is lost or known to have
-    /// arrived, and none there was sent again.
+    /// arrived, and none there was retransmitted.
     #[inline(always)]
     pub fn is_plain_up_to(&self, ack: u64) -> bool {
         self.counts == Counts::default()
-            && self.first >= self.resent_until
+            && self.first >= self.retransmitted_until
             && self.slots.front().is_some_and(|front| front.end() <= ack)
     }
 
@@ -309,9 +309,9 @@ impl Scoreboard {
     /// Takes out the oldest slot, `slot`.
     #[inline]
     pub fn pop_front(&mut self, slot: &Slot) {
-        if slot.marks & (SACKED | LOST | RESENT) != 0 {
+        if slot.marks & (SACKED | LOST | RETRANSMITTED) != 0 {
             self.counts.lost -= u32::from(slot.is(LOST));
-            self.counts.resent -= u32::from(slot.is(RESENT));
+            self.counts.retransmitted -= u32::from(slot.is(RETRANSMITTED));
             if slot.is(SACKED) {
                 self.counts.sacked -= 1;
                 if self.first >= self.frontier {
@@ -386,17 +386,17 @@ impl Scoreboard {
     /// Slot `number` has arrived: a block says so.
     pub fn mark_sacked(&mut self, number: u64) {
         // Among retransmissions one that stays in flight keeps its position.
-        if self.order == Order::Sent || self.order == Order::Resent && self.get(number).is(LOST) {
+        if self.order == Order::Sent || self.order == Order::Retransmitted && self.get(number).is(LOST) {
             self.leave_order(number);
         }
         let slot = self.get_mut(number);
         let marks = slot.marks;
         debug_assert!(marks & SACKED == 0);
         // A retransmission of what was not lost stays in flight: both copies may have been needed for nothing.
-        let gone = if marks & LOST != 0 { LOST | RESENT } else { 0 };
+        let gone = if marks & LOST != 0 { LOST | RETRANSMITTED } else { 0 };
         slot.marks = marks & !gone | SACKED;
         self.counts.lost -= u32::from(marks & LOST != 0);
-        self.counts.resent -= u32::from(marks & gone & RESENT != 0);
+        self.counts.retransmitted -= u32::from(marks & gone & RETRANSMITTED != 0);
         self.counts.sacked += 1;
         if number >= self.frontier {
             self.above += 1;
@@ -405,25 +405,25 @@ impl Scoreboard {
     }
 
     /// A duplicate of slot `number`, which is not lost, arrived: its retransmission is not in flight any more.
-    pub fn forget_resent(&mut self, number: u64) {
+    pub fn forget_retransmission(&mut self, number: u64) {
         let slot = self.get_mut(number);
-        let resent = slot.is(RESENT);
+        let retransmitted = slot.is(RETRANSMITTED);
         debug_assert!(!slot.is(LOST), "slot {number} would wait for a retransmission again");
-        slot.marks &= !RESENT;
-        self.counts.resent -= u32::from(resent);
+        slot.marks &= !RETRANSMITTED;
+        self.counts.retransmitted -= u32::from(retransmitted);
     }
 
-    /// Takes slot `number` for lost, or its retransmission if it was sent again. Whether that is new.
+    /// Takes slot `number` for lost, or its retransmission if it was retransmitted. Whether that is new.
     pub fn mark_lost(&mut self, number: u64) -> bool {
         let slot = self.get_mut(number);
-        match slot.marks & (SACKED | LOST | RESENT) {
+        match slot.marks & (SACKED | LOST | RETRANSMITTED) {
             marks if marks & LOST == 0 && marks & SACKED == 0 => {
                 slot.marks |= LOST;
                 self.counts.lost += 1;
             }
-            marks if marks & (SACKED | RESENT) == RESENT => {
-                slot.marks &= !RESENT;
-                self.counts.resent -= 1;
+            marks if marks & (SACKED | RETRANSMITTED) == RETRANSMITTED => {
+                slot.marks &= !RETRANSMITTED;
+                self.counts.retransmitted -= 1;
             }
             _ => return false,
         }
@@ -432,7 +432,7 @@ impl Scoreboard {
         true
     }
 
-    /// Slot `number` is not looked at again for having been overtaken, until it is sent again.
+    /// Slot `number` is not looked at again for having been overtaken, until it is retransmitted.
     pub fn leave_order(&mut self, number: u64) {
         self.list().remove(number);
     }
@@ -486,8 +486,8 @@ impl Scoreboard {
 
     /// With forward acknowledgment: the oldest retransmission that is lost again since data sent after it have arrived.
     pub fn next_overtaken(&mut self) -> Option<u64> {
-        debug_assert!(self.order == Order::Resent, "the order is that of retransmissions");
-        if self.counts.resent == 0 || self.high_sacked <= self.first {
+        debug_assert!(self.order == Order::Retransmitted, "the order is that of retransmissions");
+        if self.counts.retransmitted == 0 || self.high_sacked <= self.first {
             return None;
         }
         let high = self.high_sacked as u32;
@@ -498,9 +498,9 @@ impl Scoreboard {
             if high.wrapping_sub(slot.then) as i32 <= 0 {
                 break;
             }
-            match slot.marks & (LOST | RESENT) {
-                LOST => self.leave_order(number), // lost again, and not sent again yet
-                marks if marks == LOST | RESENT => return Some(number),
+            match slot.marks & (LOST | RETRANSMITTED) {
+                LOST => self.leave_order(number), // lost again, and not retransmitted yet
+                marks if marks == LOST | RETRANSMITTED => return Some(number),
                 _ => {} // not taken for lost: it may be later
             }
         }
@@ -522,7 +522,7 @@ impl Scoreboard {
         self.cursor = self.cursor.max(self.first);
         let end = self.first + self.slots.len() as u64;
         while self.cursor < end {
-            if self.get(self.cursor).marks & (SACKED | LOST | RESENT) == LOST {
+            if self.get(self.cursor).marks & (SACKED | LOST | RETRANSMITTED) == LOST {
                 return Some(self.cursor);
             }
             self.cursor += 1;
@@ -534,7 +534,7 @@ impl Scoreboard {
     pub fn next_speculative(&mut self) -> Option<u64> {
         self.speculative = self.speculative.max(self.first);
         while self.speculative < self.high_sacked {
-            if !self.get(self.speculative).is(SACKED | RESENT | LOST) {
+            if !self.get(self.speculative).is(SACKED | RETRANSMITTED | LOST) {
                 return Some(self.speculative);
             }
             self.speculative += 1;

@@ -20,8 +20,8 @@ fn send(board: &mut Scoreboard, len: u64) {
     board.send(Time::ZERO, len, false, 0);
 }
 
-fn resend(board: &mut Scoreboard, number: u64) {
-    board.resend(Time::ZERO, number, 0, false);
+fn retransmit(board: &mut Scoreboard, number: u64) {
+    board.retransmit(Time::ZERO, number, 0, false);
     board.check(false);
 }
 
@@ -72,25 +72,25 @@ fn three_sacked_segments_tell_a_loss() {
 /// Mathis and Mahdavi 1996: the highest block tells, however few arrived.
 #[test]
 fn forward_acknowledgment_looks_at_the_highest_block_only() {
-    let mut board = ten_in(Order::Resent);
+    let mut board = ten_in(Order::Retransmitted);
     sack(&mut board, &[(4001, 5001)]);
     assert!(count_losses(&mut board, 3, false).is_empty(), "one segment above");
     assert_eq!(count_losses(&mut board, 3, true), [1, 1001], "three and more below the fifth");
-    resend(&mut board, 0);
+    retransmit(&mut board, 0);
     assert_eq!(board.next_overtaken(), None);
     send(&mut board, 1000);
     sack(&mut board, &[(10_001, 11_001), (4001, 5001)]);
     assert_eq!(board.next_overtaken(), Some(0), "what was sent after the retransmission has arrived");
 }
 
-/// In the order in which they were sent again, whatever their place; one that is not taken for lost keeps its turn.
+/// In the order in which they were retransmitted, whatever their place; one that is not taken for lost keeps its turn.
 #[test]
 fn overtaken_retransmissions_are_told_oldest_first() {
-    let mut board = ten_in(Order::Resent);
+    let mut board = ten_in(Order::Retransmitted);
     sack(&mut board, &[(4001, 5001)]);
     assert_eq!(count_losses(&mut board, 3, true), [1, 1001]);
-    resend(&mut board, 1);
-    resend(&mut board, 0);
+    retransmit(&mut board, 1);
+    retransmit(&mut board, 0);
     board.unmark_lost();
     send(&mut board, 1000);
     sack(&mut board, &[(10_001, 11_001), (4001, 5001)]);
@@ -100,7 +100,7 @@ fn overtaken_retransmissions_are_told_oldest_first() {
     assert!(board.mark_lost(1), "the retransmission is lost again");
     assert_eq!(board.next_overtaken(), Some(0));
     assert!(board.mark_lost(0));
-    resend(&mut board, 0);
+    retransmit(&mut board, 0);
     assert_eq!(board.next_overtaken(), None, "nothing sent after it has arrived");
 }
 
@@ -113,7 +113,7 @@ fn in_flight_of_sacked_lost_and_retransmitted() {
     assert_eq!((count_losses(&mut board, 3, false), board.in_flight()), (vec![1, 2001, 3001, 4001], 2));
     for expected in [0, 2, 3] {
         assert_eq!(board.next_lost(), Some(expected));
-        resend(&mut board, expected);
+        retransmit(&mut board, expected);
     }
     assert_eq!(board.in_flight(), 5);
     assert_eq!(sack(&mut board, &[(2001, 3001), (5001, 8001), (1001, 2001)]), 1);
@@ -125,7 +125,7 @@ fn a_retransmission_can_be_lost_too() {
     let mut board = ten();
     assert!(board.mark_lost(0));
     assert!(!board.mark_lost(0), "it is already");
-    resend(&mut board, 0);
+    retransmit(&mut board, 0);
     assert_eq!(board.in_flight(), 10);
     assert!(board.mark_lost(0), "now its copy");
     assert_eq!((board.in_flight(), board.next_lost(), board.lost_total()), (9, Some(0), 2));
@@ -137,7 +137,7 @@ fn losses_can_be_taken_back() {
     let mut board = ten();
     sack(&mut board, &[(2001, 6001)]);
     assert_eq!(count_losses(&mut board, 3, false), [1, 1001]);
-    resend(&mut board, 0);
+    retransmit(&mut board, 0);
     board.unmark_lost();
     board.check(false);
     assert_eq!((board.counts().lost, board.next_lost(), board.in_flight()), (0, None, 7));
@@ -163,7 +163,7 @@ fn only_news_is_read() {
 #[test]
 fn the_order_of_sending() {
     let mut board = ten();
-    resend(&mut board, 3);
+    retransmit(&mut board, 3);
     board.leave_order(1);
     sack(&mut board, &[(1, 1001)]);
     let mut order = Vec::new();
@@ -184,12 +184,12 @@ fn speculative_and_rescue_candidates() {
     for number in 0..7 {
         assert_eq!(board.next_speculative(), Some(number));
         let before = board.in_flight();
-        resend(&mut board, number);
+        retransmit(&mut board, number);
         assert_eq!(board.in_flight(), before + 1, "both copies may be in flight");
     }
     assert_eq!((board.next_speculative(), board.last_unsacked()), (None, Some(9)));
     let before = board.in_flight();
-    board.resend(Time::ZERO, 9, 0, true);
+    board.retransmit(Time::ZERO, 9, 0, true);
     assert_eq!(board.in_flight(), before);
 }
 

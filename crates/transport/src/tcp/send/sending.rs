@@ -1,8 +1,8 @@
 //! The order in which segments were sent last, as a list of slots' numbers.
 //!
 //! There is no list as long as the order is that of the slots, all of which stand in it (where only retransmissions are
-//! listed: as long as nothing was sent again). It is made when a segment is sent again or leaves the order, and goes
-//! when all slots of that time have gone: a connection without losses pays nothing for it.
+//! listed: as long as nothing was retransmitted). It is made when a segment is retransmitted or leaves the order, and
+//! goes when all slots of that time have gone: a connection without losses pays nothing for it.
 
 use std::collections::VecDeque;
 use std::ops::Range;

@@ -30,7 +30,7 @@ pub(super) const SACKED: u8 = 1;
 /// Taken for lost and not (known to be) delivered since.
 pub(super) const LOST: u8 = 2;
 /// Retransmitted, and the retransmission is thought to be in flight.
-pub(super) const RESENT: u8 = 4;
+pub(super) const RETRANSMITTED: u8 = 4;
 /// The FIN goes with it.
 pub(super) const FIN: u8 = 8;
 
@@ -68,15 +68,15 @@ impl Slot {
         self.is(FIN)
     }
 
-    /// Whether it was taken for lost, and what was sent again for it is in flight.
+    /// Whether it was taken for lost, and what was retransmitted for it is in flight.
     #[inline]
     pub fn is_on_its_way_again(&self) -> bool {
-        self.marks & (LOST | RESENT) == LOST | RESENT
+        self.marks & (LOST | RETRANSMITTED) == LOST | RETRANSMITTED
     }
 
-    /// Whether it was ever sent again.
+    /// Whether it was ever retransmitted.
     #[inline]
-    pub fn was_resent(&self) -> bool {
+    pub fn was_retransmitted(&self) -> bool {
         self.transmissions > 1
     }
 }

@@ -10,7 +10,7 @@ use super::timer::TimerKind;
 use crate::congestion::Event;
 use crate::state::CongestionState;
 
-/// Why a segment is sent again.
+/// Why a segment is retransmitted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Why {
     /// It is lost, or may be (RFC 6675 NextSeg rules 1 and 3): it is in flight again.
@@ -94,13 +94,13 @@ impl Sender {
             return self.next_probe();
         }
         if self.is_paced() && self.pacing.holds(now) && !self.group.goes_on() {
-            self.pacing.wake = self.has_unsent() || self.board.counts().lost > self.board.counts().resent;
+            self.pacing.wake = self.has_unsent() || self.board.counts().lost > self.board.counts().retransmitted;
             return None;
         }
         if self.recovery.rexmit == Rexmit::Lost
             && let Some(number) = self.next_lost()
         {
-            return Some(self.resend(now, number, Why::Lost));
+            return Some(self.retransmit(now, number, Why::Lost));
         }
         if self.cwnd.window().holds {
             return self.next_probe();
@@ -113,7 +113,7 @@ impl Sender {
             self.recovery.frto = false;
             self.recovery.rexmit = Rexmit::Lost;
             let number = self.next_lost()?;
-            return Some(self.resend(now, number, Why::Lost));
+            return Some(self.retransmit(now, number, Why::Lost));
         }
         self.next_speculative(now).or_else(|| self.next_probe())
     }
@@ -150,18 +150,18 @@ impl Sender {
             Forced::Head => {
                 let number = self.board.front_number();
                 let front = self.board.front()?;
-                (!front.is(SACKED)).then(|| self.resend(now, number, Why::Lost))
+                (!front.is(SACKED)).then(|| self.retransmit(now, number, Why::Lost))
             }
             Forced::FirstLost => {
                 let number = self.next_lost()?;
-                Some(self.resend(now, number, Why::Lost))
+                Some(self.retransmit(now, number, Why::Lost))
             }
             Forced::Copy => {
                 if self.settings.transmit_fin {
                     self.recovery.forced = Forced::New;
                 }
                 let number = self.board.last_number()?;
-                Some(self.resend(now, number, Why::Copy))
+                Some(self.retransmit(now, number, Why::Copy))
             }
             Forced::New => self.next_new(now),
             Forced::Tail => {
@@ -169,7 +169,7 @@ impl Sender {
                 let outgoing = self.next_new(now).or_else(|| {
                     let number = self.board.last_number()?;
                     self.tail.retransmission = !self.board.get(number).is(SACKED) && self.fits_window(number);
-                    self.tail.retransmission.then(|| self.resend(now, number, Why::TailProbe))
+                    self.tail.retransmission.then(|| self.retransmit(now, number, Why::TailProbe))
                 });
                 if outgoing.is_some() {
                     self.tail.high = Some(self.board.nxt());
@@ -339,10 +339,10 @@ impl Sender {
     }
 
     /// Sends slot `number` again.
-    fn resend(&mut self, now: Time, number: u64, why: Why) -> Outgoing {
+    fn retransmit(&mut self, now: Time, number: u64, why: Why) -> Outgoing {
         let (idle, in_flight) = (false, self.board.in_flight());
         self.announce_start(now, in_flight);
-        let slot = self.board.resend(now, number, self.totals.delivered, why != Why::Lost);
+        let slot = self.board.retransmit(now, number, self.totals.delivered, why != Why::Lost);
         if self.sampler.is_some() {
             self.keep_state(now, number, in_flight, idle);
         }
@@ -389,14 +389,14 @@ impl Sender {
             return None;
         }
         if let Some(number) = self.board.next_speculative().filter(|&number| self.fits_window(number)) {
-            return Some(self.resend(now, number, Why::Lost));
+            return Some(self.retransmit(now, number, Why::Lost));
         }
         if self.recovery.rescued {
             return None;
         }
         self.recovery.rescued = true;
         let number = self.board.last_unsacked().filter(|&number| self.fits_window(number))?;
-        Some(self.resend(now, number, Why::Rescue))
+        Some(self.retransmit(now, number, Why::Rescue))
     }
 
     fn next_probe(&mut self) -> Option<Outgoing> {

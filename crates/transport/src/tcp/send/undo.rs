@@ -16,9 +16,9 @@ pub(super) struct Undo {
 
 impl Undo {
     /// From here on, SND.UNA, the reduction can be undone; so many retransmissions are in flight.
-    pub fn mark(&mut self, una: u64, resent: u32) {
+    pub fn mark(&mut self, una: u64, retransmitted: u32) {
         self.marker = Some(una);
-        self.retransmissions = (resent > 0).then_some(resent);
+        self.retransmissions = (retransmitted > 0).then_some(retransmitted);
     }
 
     pub fn unmark(&mut self) {
