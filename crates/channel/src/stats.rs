@@ -197,7 +197,7 @@ struct Levels {
     sum_db: f64,
     sum_power: f64,
     bins: Vec<u64>,
-    /// For each threshold: samples in a fade, fades begun, and whether the channel is in a fade now.
+    /// For each threshold: samples in a fade, fades started, and whether the channel is in a fade now.
     fades: Vec<(u64, u64, bool)>,
 }
 
@@ -225,10 +225,10 @@ impl Levels {
         self.sum_power += libm::pow(10.0, -attenuation_db / 10.0);
         let bin = ((attenuation_db - LOWEST_DB) * BINS_PER_DB) as usize; // saturates at 0
         self.bins[bin.min(BINS - 1)] += 1;
-        for (threshold, (samples, begun, inside)) in FADES_DB.iter().zip(&mut self.fades) {
+        for (threshold, (samples, started, inside)) in FADES_DB.iter().zip(&mut self.fades) {
             let faded = attenuation_db > *threshold;
             *samples += u64::from(faded);
-            *begun += u64::from(faded && !*inside && !first);
+            *started += u64::from(faded && !*inside && !first);
             *inside = faded;
         }
     }
@@ -262,11 +262,11 @@ impl Levels {
             return Vec::new();
         }
         let seconds = self.count as f64 * step_s;
-        let stats = |(&threshold_db, &(samples, begun, _)): (&f64, &(u64, u64, bool))| FadeStats {
+        let stats = |(&threshold_db, &(samples, started, _)): (&f64, &(u64, u64, bool))| FadeStats {
             threshold_db,
             share: samples as f64 / self.count as f64,
-            crossings_per_s: begun as f64 / seconds,
-            duration_mean_s: (begun > 0).then(|| samples as f64 * step_s / begun as f64),
+            crossings_per_s: started as f64 / seconds,
+            duration_mean_s: (started > 0).then(|| samples as f64 * step_s / started as f64),
         };
         FADES_DB.iter().zip(&self.fades).map(stats).collect()
     }

@@ -206,7 +206,7 @@ impl LastHop {
         self.queued.waits.is_some()
     }
 
-    /// The next packet whose first transmission has begun, and how long it had waited for the transmitter.
+    /// The next packet whose first transmission has started, and how long it had waited for the transmitter.
     #[inline]
     pub fn poll_wait(&mut self) -> Option<(PacketRef, Duration)> {
         self.queued.waits.as_mut()?.poll()
@@ -366,7 +366,7 @@ impl LastHop {
     pub fn harq(&self) -> Cow<'_, HarqCounters> {
         let mut counters = Cow::Borrowed(self.harq.counters());
         if let Some(fifo) = &self.fifo {
-            let (started, arrived) = self.counters.uncounted(fifo.begun);
+            let (started, arrived) = self.counters.uncounted(fifo.started);
             counters.to_mut().on_clear(started, arrived);
         }
         counters

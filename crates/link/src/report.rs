@@ -57,11 +57,11 @@ units::report! {
         decoded_after: Vec<u64>,
         /// Packets that all transmissions together could not bring through.
         failed: u64,
-        /// Packets that were begun and given up at handovers.
+        /// Packets that were started and given up at handovers.
         abandoned: u64,
         /// Coded bits sent for a packet, on average over all packets whose fate is known; `null` if there was none.
         bits_per_packet_mean: Option<f64>,
-        /// Packets that were begun.
+        /// Packets that were started.
         started: u64,
         /// Transmissions that arrived.
         bursts: u64,

@@ -105,7 +105,7 @@ pub(crate) struct Segmentation {
     counters: SegmentationCounters,
 }
 
-/// A packet that is begun.
+/// A packet of which a part was sent.
 #[derive(Debug)]
 struct Open {
     packet: PacketRef,
@@ -144,7 +144,7 @@ impl Segmentation {
         PacketRef { size, ..packet }
     }
 
-    /// The next fragment of a packet that is begun, of a user that may start one.
+    /// The next fragment of a started packet, of a user that may start one.
     pub fn next(&mut self, may_start: impl Fn(u32) -> bool) -> Option<PacketRef> {
         let index = self.cutting.iter().position(|(packet, _)| may_start(packet.user))?;
         let (packet, left) = &mut self.cutting[index];
@@ -155,7 +155,7 @@ impl Segmentation {
         Some(fragment)
     }
 
-    /// Whether a packet is begun and not all sent.
+    /// Whether a packet was started and is not all sent.
     pub fn is_cutting(&self) -> bool {
         !self.cutting.is_empty()
     }
@@ -167,7 +167,7 @@ impl Segmentation {
         }
     }
 
-    /// What leaves when this does: the packet, with its last fragment; a packet that was never begun, at once.
+    /// What leaves when this does: the packet, with its last fragment; a packet that was never started, at once.
     pub fn merge(&mut self, output: Output) -> Option<Output> {
         let (Output::Delivered(PacketRef { id, .. }) | Output::Dropped(PacketRef { id, .. }, _)) = output;
         let Some(open) = self.open.get_mut(&id) else { return Some(output) };
@@ -188,13 +188,13 @@ impl Segmentation {
         })
     }
 
-    /// Packets that are begun and have not left, and those of `outputs` that were never begun.
+    /// Packets that were started and have not left, and those of `outputs` that were never started.
     pub fn in_flight(&self, outputs: &VecDeque<Output>) -> usize {
-        let never_begun = |output: &&Output| {
+        let never_started = |output: &&Output| {
             let (Output::Delivered(packet) | Output::Dropped(packet, _)) = output;
             !self.open.contains_key(&packet.id)
         };
-        self.open.len() + outputs.iter().filter(never_begun).count()
+        self.open.len() + outputs.iter().filter(never_started).count()
     }
 
     pub fn counters(&self) -> SegmentationCounters {

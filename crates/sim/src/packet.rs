@@ -36,14 +36,14 @@ pub(crate) struct Head {
     /// The value that stands for it in the digest: see [`digest_word`].
     pub(crate) word: u64,
     pub(crate) way: Way,
-    pub(crate) route: Route,
+    pub(crate) link: Link,
     /// Whether it counts in the flow's own numbers: data in flight over the satellites.
     pub(crate) counts: bool,
 }
 
-/// The links that a packet crosses.
+/// The link between server or gateway and user that a packet crosses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Route {
+pub(crate) enum Link {
     /// From the gateway over the satellites and the last hop to the user.
     #[default]
     Downlink,
@@ -68,10 +68,10 @@ pub(crate) struct EndpointId {
     pub(crate) way: Way,
 }
 
-impl Route {
-    /// The route of packets that go `way` in a flow over the satellites; `upload`: the user sends the data.
-    pub(crate) fn over_satellites(way: Way, upload: bool) -> Route {
-        if (way == Way::Backward) == upload { Route::Downlink } else { Route::Uplink }
+impl Link {
+    /// The link of packets that go `way` in a flow over the satellites; `upload`: the user sends the data.
+    pub(crate) fn over_satellites(way: Way, upload: bool) -> Link {
+        if (way == Way::Backward) == upload { Link::Downlink } else { Link::Uplink }
     }
 }
 

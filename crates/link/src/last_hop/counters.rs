@@ -27,12 +27,12 @@ impl Counters {
         self.delivered_bytes += u64::from(packet.size);
     }
 
-    /// What the reliability scheme has not counted, if so many packets have `begun` and not arrived: packets started,
+    /// What the reliability scheme has not counted, if so many packets have `started` and not arrived: packets started,
     /// and those of them that have arrived. As long as no burst is simulated no packet leaves but these.
-    pub(super) fn uncounted(&self, begun: usize) -> (u64, Backlog) {
+    pub(super) fn uncounted(&self, started: usize) -> (u64, Backlog) {
         let Counters { delivered_packets, delivered_bytes, .. } = *self;
         let arrived = Backlog { packets: delivered_packets as usize, bytes: delivered_bytes };
-        (delivered_packets + begun as u64, arrived)
+        (delivered_packets + started as u64, arrived)
     }
 
     /// A packet has left.

@@ -23,8 +23,8 @@ pub(super) struct Fifo {
     free_at: Time,
     /// What has not arrived, in order.
     pub(super) packets: VecDeque<Scheduled>,
-    /// How many of `packets` have begun; the others wait.
-    pub(super) begun: usize,
+    /// How many of `packets` have started; the others wait.
+    pub(super) started: usize,
     /// When the first of those that wait begins; [`Time::MAX`] without any.
     begins_at: Time,
     waiting_bytes: u64,
@@ -49,7 +49,7 @@ impl Fifo {
             delay,
             free_at: Time::ZERO,
             packets: VecDeque::new(),
-            begun: 0,
+            started: 0,
             begins_at: Time::MAX,
             waiting_bytes: 0,
             arrives_at: Time::MAX,
@@ -72,7 +72,7 @@ impl Fifo {
     /// What waits for the transmitter.
     #[inline]
     pub(super) fn waiting(&self) -> Backlog {
-        Backlog { packets: self.packets.len() - self.begun, bytes: self.waiting_bytes }
+        Backlog { packets: self.packets.len() - self.started, bytes: self.waiting_bytes }
     }
 
     /// Whether a packet has arrived by the instant of the last event.
@@ -115,7 +115,7 @@ impl Fifo {
         } else {
             // Nothing waits: it begins at once.
             self.push(now + time, packet);
-            self.begun += 1;
+            self.started += 1;
             transmitter.send(now, time, bits);
         }
         Ok(waiting.packets + 1)
@@ -133,13 +133,13 @@ impl Fifo {
     /// Begins the bursts that begin at times that are `due`.
     pub(super) fn begin_bursts(&mut self, transmitter: &mut Transmitter, due: impl Fn(Time) -> bool) {
         while due(self.begins_at)
-            && let Some(Scheduled { end, packet }) = self.packets.get(self.begun)
+            && let Some(Scheduled { end, packet }) = self.packets.get(self.started)
         {
             transmitter.send(self.begins_at, end.since(self.begins_at), Uncoded::coded(packet).bits);
             self.waiting_bytes -= u64::from(packet.size);
-            self.begun += 1;
+            self.started += 1;
             // The next begins when this one ends.
-            self.begins_at = if self.begun < self.packets.len() { *end } else { Time::MAX };
+            self.begins_at = if self.started < self.packets.len() { *end } else { Time::MAX };
         }
     }
 
@@ -160,7 +160,7 @@ impl Fifo {
             return None;
         }
         let Scheduled { packet, .. } = self.packets.pop_front()?;
-        self.begun -= 1;
+        self.started -= 1;
         self.arrives_at = self.packets.front().map_or(Time::MAX, |next| next.end + self.delay);
         Some(packet)
     }

@@ -126,16 +126,16 @@ impl LastHop {
         self.next = self.next_event();
     }
 
-    /// From now on each burst is simulated. Those that begin at `now` have not begun.
+    /// From now on each burst is simulated. Those that begin at `now` have not started.
     #[cold]
     pub(super) fn simulate_bursts(&mut self, now: Time) {
         let Some(mut fifo) = self.fifo.take() else { return };
         fifo.begin_bursts(&mut self.transmitter, |start| start < now);
-        let (started, arrived) = self.counters.uncounted(fifo.begun);
-        self.harq.count_clear(started, arrived);
-        let Fifo { delay, packets, begun, .. } = fifo;
+        let (uncounted, arrived) = self.counters.uncounted(fifo.started);
+        self.harq.count_clear(uncounted, arrived);
+        let Fifo { delay, packets, started, .. } = fifo;
         for (index, Scheduled { end, packet }) in packets.into_iter().enumerate() {
-            if index < begun {
+            if index < started {
                 let sequence = self.numbering.number(packet.flow);
                 let burst = Burst { coded: Uncoded::coded(&packet), sequence, packet };
                 self.bursts.append(end + delay, Flight { snr: CLEAR, burst, missed: false });

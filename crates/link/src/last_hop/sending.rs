@@ -50,7 +50,7 @@ impl LastHop {
     }
 
     fn start_new(&mut self, now: Time) -> bool {
-        // A packet whose transmission has begun is completed before another begins.
+        // A packet whose transmission has started is completed before another begins.
         if let Some(segmentation) = &mut self.segmentation
             && let Some(fragment) = segmentation.next(|user| self.harq.may_start(user))
         {

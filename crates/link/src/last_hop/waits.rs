@@ -11,7 +11,7 @@ use crate::packet::PacketRef;
 pub(super) struct Waits {
     /// When the packets that wait came, by their handle.
     came: BTreeMap<u32, Time>,
-    /// Those whose first transmission has begun, and how long they waited.
+    /// Those whose first transmission has started, and how long they waited.
     started: VecDeque<(PacketRef, Duration)>,
 }
 
@@ -20,7 +20,7 @@ impl Waits {
         self.came.insert(packet.id, now);
     }
 
-    /// The next packet whose first transmission has begun, and how long it had waited.
+    /// The next packet whose first transmission has started, and how long it had waited.
     pub fn poll(&mut self) -> Option<(PacketRef, Duration)> {
         self.started.pop_front()
     }

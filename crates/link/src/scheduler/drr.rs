@@ -44,7 +44,7 @@ pub struct DeficitRoundRobin {
     /// The users in the order of their turns; the first may be in its turn.
     turns: VecDeque<u32>,
     /// Whether the first has its quantum.
-    begun: bool,
+    has_quantum: bool,
     /// For each user: whether it has a turn.
     listed: Vec<bool>,
     /// For each user: the bytes that it may send.
@@ -59,7 +59,7 @@ impl DeficitRoundRobin {
             queues,
             quantum: quantum.get(),
             turns: VecDeque::new(),
-            begun: false,
+            has_quantum: false,
             listed: vec![false; users],
             deficits: vec![0; users],
         }
@@ -67,7 +67,7 @@ impl DeficitRoundRobin {
 
     /// The packet that the user may send in its turn now: `None` ends the turn.
     fn serve(&mut self, now: Time, user: u32) -> Option<PacketRef> {
-        if !std::mem::replace(&mut self.begun, true) {
+        if !std::mem::replace(&mut self.has_quantum, true) {
             self.deficits[user as usize] += self.quantum;
         }
         while let Some((first, _)) = self.queues.front(user) {
@@ -83,11 +83,11 @@ impl DeficitRoundRobin {
     }
 
     fn end_turn(&mut self, user: u32) {
-        let begun = std::mem::replace(&mut self.begun, false);
+        let has_quantum = std::mem::replace(&mut self.has_quantum, false);
         self.turns.pop_front();
         let deficit = &mut self.deficits[user as usize];
         if let Some((first, _)) = self.queues.front(user) {
-            if begun {
+            if has_quantum {
                 *deficit = (*deficit).min(u64::from(first.size));
             }
             self.turns.push_back(user);
@@ -135,7 +135,7 @@ impl ByUser for DeficitRoundRobin {
 
     fn reset(&mut self, _now: Time) {
         self.turns.clear();
-        self.begun = false;
+        self.has_quantum = false;
         self.listed.fill(false);
         self.deficits.fill(0);
     }

@@ -134,8 +134,8 @@ impl Course {
 
     /// The station at the user's position at `now`.
     pub fn station(&self, now: Time) -> Station {
-        let begun = self.stretches.partition_point(|stretch| stretch.from <= now);
-        match begun.checked_sub(1) {
+        let started = self.stretches.partition_point(|stretch| stretch.from <= now);
+        match started.checked_sub(1) {
             Some(last) => self.stretches[last].station(now),
             None => self.station,
         }
@@ -152,11 +152,11 @@ impl Course {
         /// The differential quotient is taken over this time before and after. The curvature of a great circle over it
         /// is negligible.
         const OVER_S: f64 = 0.1;
-        let begun = self.stretches.partition_point(|stretch| match side {
+        let started = self.stretches.partition_point(|stretch| match side {
             Side::Before => stretch.from < now,
             Side::After => stretch.from <= now,
         });
-        let moving = begun.checked_sub(1).map(|last| self.stretches[last]).filter(|stretch| {
+        let moving = started.checked_sub(1).map(|last| self.stretches[last]).filter(|stretch| {
             let end = stretch.from + stretch.takes;
             (now < end || (now == end && side == Side::Before)) && !stretch.takes.is_zero()
         });

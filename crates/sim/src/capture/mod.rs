@@ -26,7 +26,7 @@ use pcap_file::{DataLink, Endianness};
 use rand::Rng;
 use units::Time;
 
-use crate::packet::{Packet, Payload, Route, Way};
+use crate::packet::{Link, Packet, Payload, Way};
 
 /// Captures of a run.
 pub(crate) struct Capture {
@@ -102,11 +102,11 @@ impl Capture {
     /// A packet leaves the end that made it.
     pub(crate) fn sent(&mut self, now: Time, packet: &Packet) {
         let frame = self.flows[packet.flow as usize].frame(packet, true, &self.headers);
-        let result = match (packet.route, packet.way) {
-            (Route::Terrestrial, Way::Forward) => self.sender.write(now, &frame),
-            (Route::Terrestrial, Way::Backward) => Ok(()),
-            (Route::Downlink, _) => self.near_end(packet.flow).write(now, &frame),
-            (Route::Uplink, _) => self.receiver.write(now, &frame),
+        let result = match (packet.link, packet.way) {
+            (Link::Terrestrial, Way::Forward) => self.sender.write(now, &frame),
+            (Link::Terrestrial, Way::Backward) => Ok(()),
+            (Link::Downlink, _) => self.near_end(packet.flow).write(now, &frame),
+            (Link::Uplink, _) => self.receiver.write(now, &frame),
         };
         self.note(result);
     }
@@ -128,14 +128,14 @@ impl Capture {
 
     /// A packet arrives at the other end.
     pub(crate) fn delivered(&mut self, now: Time, packet: &Packet) {
-        if (packet.route, packet.way) == (Route::Terrestrial, Way::Forward) {
+        if (packet.link, packet.way) == (Link::Terrestrial, Way::Forward) {
             return;
         }
         let frame = self.flows[packet.flow as usize].frame(packet, false, &self.headers);
-        let result = match packet.route {
-            Route::Terrestrial => self.sender.write(now, &frame),
-            Route::Downlink => self.receiver.write(now, &frame),
-            Route::Uplink => self.near_end(packet.flow).write(now, &frame),
+        let result = match packet.link {
+            Link::Terrestrial => self.sender.write(now, &frame),
+            Link::Downlink => self.receiver.write(now, &frame),
+            Link::Uplink => self.near_end(packet.flow).write(now, &frame),
         };
         self.note(result);
     }
@@ -181,9 +181,9 @@ impl Capture {
 impl FlowHosts {
     /// The headers of a packet; `fresh`: it has just been made.
     fn frame(&mut self, packet: &Packet, fresh: bool, headers: &BTreeMap<u32, Box<[u8]>>) -> Frame {
-        let (from, to) = match (packet.route, packet.way) {
-            (Route::Downlink, _) | (Route::Terrestrial, Way::Forward) => (&self.server, &self.user),
-            (Route::Uplink, _) | (Route::Terrestrial, Way::Backward) => (&self.user, &self.server),
+        let (from, to) = match (packet.link, packet.way) {
+            (Link::Downlink, _) | (Link::Terrestrial, Way::Forward) => (&self.server, &self.user),
+            (Link::Uplink, _) | (Link::Terrestrial, Way::Backward) => (&self.user, &self.server),
         };
         let segment = match &*packet.payload {
             Payload::Tcp(segment) => segment,
@@ -194,9 +194,9 @@ impl FlowHosts {
                 return Frame::external(from, to, packet.number, external, kept);
             }
         };
-        let numbers = match packet.route {
-            Route::Downlink | Route::Uplink => &mut self.satellite,
-            Route::Terrestrial => &mut self.terrestrial,
+        let numbers = match packet.link {
+            Link::Downlink | Link::Uplink => &mut self.satellite,
+            Link::Terrestrial => &mut self.terrestrial,
         };
         if fresh {
             numbers.note(packet.way, segment);

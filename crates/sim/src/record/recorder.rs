@@ -11,7 +11,7 @@ use super::flow::FlowRecord;
 use super::series::Series;
 use super::watch::{Watch, What};
 use crate::capture::Capture;
-use crate::packet::{Packet, Payload, Route, Way};
+use crate::packet::{Link, Packet, Payload, Way};
 
 /// Takes note of every event of a run.
 pub(crate) struct Recorder {
@@ -68,9 +68,9 @@ impl Recorder {
     }
 
     /// A timer of one end of a connection is due.
-    pub(crate) fn timed_out(&mut self, now: Time, flow: u32, route: Route, way: Way) {
+    pub(crate) fn timed_out(&mut self, now: Time, flow: u32, link: Link, way: Way) {
         let side = u64::from(way == Way::Backward);
-        self.digest.event(now, Event::TimedOut as u8, whose(flow, route), side);
+        self.digest.event(now, Event::TimedOut as u8, whose(flow, link), side);
     }
 
     /// What happens to the users' satellite, or to a flow: nothing that the digest does not have from elsewhere.
@@ -153,7 +153,7 @@ impl Recorder {
 
     /// A packet is lost; `word` tells it from its neighbours.
     pub(crate) fn dropped(&mut self, now: Time, packet: &Packet, word: u64, loss: Loss) {
-        self.digest.event(now, Event::Dropped as u8, whose(packet.flow, packet.route), word);
+        self.digest.event(now, Event::Dropped as u8, whose(packet.flow, packet.link), word);
         self.drops.count(loss);
         if let Some(watch) = self.watch() {
             watch.dropped(now, packet, loss);
@@ -205,7 +205,7 @@ impl Recorder {
             }
         } else if let Payload::Tcp(segment) = &*packet.payload
             && packet.way == Way::Backward
-            && packet.route != Route::Terrestrial
+            && packet.link != Link::Terrestrial
         {
             self.flows[packet.flow as usize].order.on_answer(segment);
         }
@@ -223,7 +223,7 @@ impl Recorder {
     #[inline]
     fn event(&mut self, now: Time, event: Event, packet: &Packet) {
         let word = packet.word;
-        self.digest.event(now, event as u8, whose(packet.flow, packet.route), word);
+        self.digest.event(now, event as u8, whose(packet.flow, packet.link), word);
     }
 }
 
@@ -266,6 +266,6 @@ impl Taps {
 }
 
 #[inline]
-fn whose(flow: u32, route: Route) -> u32 {
-    if route == Route::Terrestrial { flow | ON_THE_GROUND } else { flow }
+fn whose(flow: u32, link: Link) -> u32 {
+    if link == Link::Terrestrial { flow | ON_THE_GROUND } else { flow }
 }

@@ -23,7 +23,7 @@ use super::run::World;
 use super::schedule::{Machine, Schedule};
 use super::scripts::Scripts;
 use super::underlay::Underlay;
-use crate::packet::{Packets, Route, Way};
+use crate::packet::{Link, Packets, Way};
 use crate::plan::{FlowPlan, PathPlan, PepPlan, Plan, channel_streams};
 use crate::record::recorder::Recorder;
 use crate::record::series::Series;
@@ -245,7 +245,7 @@ impl Flows {
             place: kind.place,
             class: kind.class,
             payload_bytes: kind.protocol.payload_bytes(),
-            routes: [Way::Forward, Way::Backward].map(|way| Route::over_satellites(way, kind.upload)),
+            links: [Way::Forward, Way::Backward].map(|way| Link::over_satellites(way, kind.upload)),
             delay: Duration::ZERO,
             address: 0,
         };
@@ -255,7 +255,7 @@ impl Flows {
             self.connections.add(site, &*kind.protocol, entropy("flow.congestion", flow), readers, schedule);
         let proxy = proxy.map(|PepPlan { delay, transport }| {
             let (delay, payload_bytes) = (*delay, transport.payload_bytes());
-            let site = Site { routes: [Route::Terrestrial; 2], delay, payload_bytes, ..site };
+            let site = Site { links: [Link::Terrestrial; 2], delay, payload_bytes, ..site };
             let readers = [Reader::Sink, relay];
             let terrestrial = self.connections.add(site, &**transport, entropy("flow.pep", flow), readers, schedule);
             self.proxies.push(Proxy::new(terrestrial, transport.congestion().unwrap_or_default(), connection));

@@ -12,7 +12,7 @@ use super::log::Log;
 use super::network::Site;
 use super::schedule::{Machine, Schedule};
 use super::underlay::{Underlay, Written};
-use crate::packet::{EndpointId, Packets, Payload, Route, Way};
+use crate::packet::{EndpointId, Link, Packets, Payload, Way};
 use crate::record::series::FlowSample;
 
 /// The two endpoints of a connection.
@@ -79,7 +79,7 @@ impl Connections {
         let connection = self.all.len() as u32;
         let mut end = |way: Way| {
             let reader = readers[way as usize];
-            let holds_reads = site.route(way) == Route::Terrestrial && matches!(reader, Reader::Proxy(_));
+            let holds_reads = site.link(way) == Link::Terrestrial && matches!(reader, Reader::Proxy(_));
             let protocol = transport.end(entropy[way as usize], holds_reads);
             let (delivered_bytes, acknowledged_bytes) = (0, 0);
             let machine = schedule.add(Machine::of(EndpointId { connection, way }));
@@ -144,9 +144,7 @@ impl Connections {
         let mut changed = Vec::new();
         for (connection, Connection { site, ends }) in (0..).zip(&mut self.all) {
             let way = site.of_user();
-            if site.place == place
-                && site.route(way) == Route::Uplink
-                && ends[way as usize].protocol.change_address(now)
+            if site.place == place && site.link(way) == Link::Uplink && ends[way as usize].protocol.change_address(now)
             {
                 site.address += 1;
                 changed.push(EndpointId { connection, way });
@@ -161,7 +159,7 @@ impl Connections {
         if ends[way as usize].protocol.memory().is_none() {
             return;
         }
-        let terrestrial = site.route(way) == Route::Terrestrial;
+        let terrestrial = site.link(way) == Link::Terrestrial;
         let hosts = (way, terrestrial, if terrestrial { site.place } else { site.user });
         let earlier = self.known.entry(hosts).or_default();
         let protocol = |connection: u32| &self.all[connection as usize].ends[way as usize].protocol;
@@ -317,7 +315,7 @@ impl Endpoint {
     fn advance(&mut self, now: Time, way: Way, site: &Site, delivered: u64, under: &mut Underlay) -> bool {
         let advanced = delivered > self.delivered_bytes;
         self.delivered_bytes = delivered;
-        if advanced && way == Way::Backward && site.route(way) != Route::Terrestrial {
+        if advanced && way == Way::Backward && site.link(way) != Link::Terrestrial {
             under.ledger.recorder.advanced(now, site.flow);
         }
         advanced
@@ -331,7 +329,7 @@ impl Endpoint {
         if let Some(window) = answer.window
             && window != self.window
             && id.way == Way::Forward
-            && site.route(id.way) != Route::Terrestrial
+            && site.link(id.way) != Link::Terrestrial
         {
             self.window = window;
             under.ledger.recorder.window(now, site.flow, f64::from(window));

@@ -7,7 +7,7 @@ use super::ledger::Ledger;
 use super::pipe::Pipe;
 use super::place::{Parts, Place};
 use super::schedule::{Machine, Schedule};
-use crate::packet::{Route, Way};
+use crate::packet::{Link, Way};
 
 /// See the module.
 pub(super) struct Network {
@@ -27,24 +27,24 @@ pub(super) struct Site {
     pub(super) class: u32,
     /// Bytes of data in a full packet.
     pub(super) payload_bytes: u32,
-    /// The routes of packets that go forward and back.
-    pub(super) routes: [Route; 2],
-    /// The delay of a terrestrial route.
+    /// The links of packets that go forward and back.
+    pub(super) links: [Link; 2],
+    /// The delay of a terrestrial link.
     pub(super) delay: Duration,
     /// How often the user's address has changed.
     pub(super) address: u32,
 }
 
 impl Site {
-    /// The route of packets that go `way`.
+    /// The link of packets that go `way`.
     #[inline]
-    pub(super) fn route(&self, way: Way) -> Route {
-        self.routes[way as usize]
+    pub(super) fn link(&self, way: Way) -> Link {
+        self.links[way as usize]
     }
 
     /// The way of the packets that the user sends, of a connection over the satellites.
     pub(super) fn of_user(&self) -> Way {
-        if self.routes[Way::Forward as usize] == Route::Uplink { Way::Forward } else { Way::Backward }
+        if self.links[Way::Forward as usize] == Link::Uplink { Way::Forward } else { Way::Backward }
     }
 }
 
@@ -61,7 +61,7 @@ impl Network {
         &mut self.places[index as usize]
     }
 
-    /// A packet enters the first link of `route`, which is scheduled if it is the `last` at this instant.
+    /// A packet enters `link`, which is scheduled if it is the `last` at this instant.
     #[allow(clippy::too_many_arguments)] // a packet, and where it goes
     #[inline(always)]
     pub(super) fn send(
@@ -69,27 +69,27 @@ impl Network {
         now: Time,
         id: u32,
         bytes: u32,
-        route: Route,
+        link: Link,
         site: &Site,
         ledger: &mut Ledger,
         last: Option<&mut Schedule>,
     ) {
-        match route {
-            Route::Downlink => {
+        match link {
+            Link::Downlink => {
                 let place = self.place(site.place);
                 place.send_downlink(now, id, bytes, ledger);
                 if let Some(schedule) = last {
                     place.schedule_downlink(schedule);
                 }
             }
-            Route::Uplink => {
+            Link::Uplink => {
                 let place = self.place(site.place);
                 place.send_uplink(now, id, bytes, site.payload_bytes, ledger);
                 if let Some(schedule) = last {
                     place.schedule_uplink(now, ledger, schedule);
                 }
             }
-            Route::Terrestrial => {
+            Link::Terrestrial => {
                 self.terrestrial.push(now + site.delay, id);
                 if let Some(schedule) = last {
                     schedule.wake_next(self.terrestrial_machine, self.terrestrial.next());
@@ -98,20 +98,13 @@ impl Network {
         }
     }
 
-    /// After packets were sent over `route`: schedules the link that they entered.
+    /// After packets were sent over `link`: schedules it.
     #[inline(always)]
-    pub(super) fn schedule(
-        &mut self,
-        now: Time,
-        route: Route,
-        place: u32,
-        ledger: &mut Ledger,
-        schedule: &mut Schedule,
-    ) {
-        match route {
-            Route::Downlink => self.place(place).schedule_downlink(schedule),
-            Route::Uplink => self.place(place).schedule_uplink(now, ledger, schedule),
-            Route::Terrestrial => schedule.wake_next(self.terrestrial_machine, self.terrestrial.next()),
+    pub(super) fn schedule(&mut self, now: Time, link: Link, place: u32, ledger: &mut Ledger, schedule: &mut Schedule) {
+        match link {
+            Link::Downlink => self.place(place).schedule_downlink(schedule),
+            Link::Uplink => self.place(place).schedule_uplink(now, ledger, schedule),
+            Link::Terrestrial => schedule.wake_next(self.terrestrial_machine, self.terrestrial.next()),
         }
     }
 

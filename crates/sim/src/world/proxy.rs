@@ -13,7 +13,7 @@ use crate::packet::{EndpointId, Way};
 /// acknowledged. The gateway reads from the server's connection only what the user has acknowledged, so the window that
 /// it offers the server is what is left of the buffer. Data that came in order go on at once.
 ///
-/// What is simplified, and who could notice: the terrestrial route has a delay and neither a rate nor losses, and the
+/// What is simplified, and who could notice: the terrestrial link has a delay and neither a rate nor losses, and the
 /// gateway takes no time. Who studies a congested backhaul would notice.
 pub(super) struct Proxy {
     /// The connection between the server and the gateway.

@@ -155,7 +155,7 @@ impl World {
     fn time_out(&mut self, now: Time, endpoint: EndpointId) {
         let site = self.connections.site(endpoint.connection);
         let flow = site.flow;
-        self.under.ledger.recorder.timed_out(now, flow, site.route(endpoint.way), endpoint.way);
+        self.under.ledger.recorder.timed_out(now, flow, site.link(endpoint.way), endpoint.way);
         let expired = |world: &World| {
             let counters = world.connections.end(endpoint.connection, endpoint.way).protocol().counters();
             counters.rto_events + counters.syn_timeouts

@@ -5,7 +5,7 @@ use units::Time;
 use super::ledger::Ledger;
 use super::network::{Network, Site};
 use super::schedule::Schedule;
-use crate::packet::{EndpointId, Head, Route, Way, digest_word};
+use crate::packet::{EndpointId, Head, Link, Way, digest_word};
 use crate::record::drops::{Loss, PathLoss};
 
 /// See the module.
@@ -27,7 +27,7 @@ pub(super) struct Written {
 }
 
 impl Underlay {
-    /// A packet is made of what was written, and enters the first link of its route; `peer`: its receiver.
+    /// A packet is made of what was written, and enters its link; `peer`: its receiver.
     #[inline(always)]
     pub(super) fn launch(
         &mut self,
@@ -38,25 +38,25 @@ impl Underlay {
         peer: &dyn transport::Endpoint,
     ) {
         let Underlay { ledger, network, schedule } = self;
-        let (Site { flow, user, class, .. }, route) = (*site, site.route(way));
+        let (Site { flow, user, class, .. }, link) = (*site, site.link(way));
         let outline = ledger.packets.get(slot).payload.outline();
         let (bytes, word) = (outline.bytes, digest_word(&outline, way));
-        let stale = route == Route::Downlink && outline.address != site.address;
-        let counts = way == Way::Forward && route != Route::Terrestrial && outline.has_data;
+        let stale = link == Link::Downlink && outline.address != site.address;
+        let counts = way == Way::Forward && link != Link::Terrestrial && outline.has_data;
         let number = ledger.packets.next_number();
         let head =
-            Head { sent: now, flow, user, class, connection, number, sent_before, bytes, word, way, route, counts };
+            Head { sent: now, flow, user, class, connection, number, sent_before, bytes, word, way, link, counts };
         ledger.send(slot, head, |own| peer.has_received(own.sequence()));
         if stale {
             ledger.lose(now, slot, Loss::Path(PathLoss::Address));
         } else {
-            network.send(now, slot, bytes, route, site, ledger, last.then_some(schedule));
+            network.send(now, slot, bytes, link, site, ledger, last.then_some(schedule));
         }
     }
 
     /// After an endpoint at `site` sent packets that go `way`: schedules the link that they entered.
     #[inline(always)]
     pub(super) fn schedule_link(&mut self, now: Time, site: &Site, way: Way) {
-        self.network.schedule(now, site.route(way), site.place, &mut self.ledger, &mut self.schedule);
+        self.network.schedule(now, site.link(way), site.place, &mut self.ledger, &mut self.schedule);
     }
 }

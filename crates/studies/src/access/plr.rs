@@ -104,7 +104,7 @@ const MOST_PACKETS: u32 = 1_000_000;
 const STEP_BURSTS: u64 = 100_000;
 
 impl PlrStudy {
-    /// A study that has not begun.
+    /// A study that has not started.
     ///
     /// # Errors
     /// The first field of the scenario's `access` table, or option (`methods.0`, `packets.0`, `bursts`), that is wrong;

@@ -153,7 +153,7 @@ const BASE_RTT: Duration = Duration::from_secs(1);
 const STEP: Duration = Duration::from_millis(500);
 
 impl CapacityStudy {
-    /// A study that has not begun.
+    /// A study that has not started.
     ///
     /// # Errors
     /// The first field of the scenario, or option (`users.0`, `schedulers.0`), that is wrong.

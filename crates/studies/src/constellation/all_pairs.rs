@@ -91,7 +91,7 @@ struct StationReport<'a> {
 }
 
 impl RoutesStudy {
-    /// A search that has not begun; names of files of the constellation start from `base`.
+    /// A search that has not started; names of files of the constellation start from `base`.
     ///
     /// # Errors
     /// Names the option that is wrong: `constellation`, `stations` (and its line), `metric`, `access`,

@@ -96,7 +96,7 @@ pub(crate) fn positions(asked: &Positions, base: &Path) -> Result<Table, Scenari
         sky.earth_fixed_at(seconds, &mut positions);
         found.extend(&positions);
     }
-    let mut table = begun(&sky, &times);
+    let mut table = with_times(&sky, &times);
     for (axis, name) in ["x_m", "y_m", "z_m"].into_iter().enumerate() {
         table.float(name, found.iter().map(|position| position[axis]));
     }
@@ -125,7 +125,7 @@ pub(crate) fn look(asked: &Look, base: &Path) -> Result<Table, ScenarioError> {
         let horizon = station.at(seconds);
         looks.extend(positions.iter().map(|&position| horizon.look_angles(position)));
     }
-    let mut table = begun(&sky, &times);
+    let mut table = with_times(&sky, &times);
     table.float("azimuth_deg", looks.iter().map(|look| look.azimuth.as_degrees()));
     table.float("elevation_deg", looks.iter().map(|look| look.elevation.as_degrees()));
     table.float("range_m", looks.iter().map(|look| look.range_metres));
@@ -236,7 +236,7 @@ impl Instants {
 }
 
 /// A table with the columns that name instant and satellite.
-fn begun(sky: &Sky, times: &[f64]) -> Table {
+fn with_times(sky: &Sky, times: &[f64]) -> Table {
     let satellites = sky.names.len();
     let mut table = Table::default();
     table.float("time_s", times.iter().flat_map(|&time| std::iter::repeat_n(time, satellites)));

@@ -125,7 +125,7 @@ impl Player {
         self.stalls
     }
 
-    pub(crate) fn has_begun(&self) -> bool {
+    pub(crate) fn has_started(&self) -> bool {
         self.state != State::Waiting
     }
 
@@ -152,7 +152,7 @@ mod tests {
     fn a_stall_by_hand() {
         let mut player = Player::new(at(0), ms(4_000), ms(2_000));
         player.add(at(500), ms(2_000));
-        assert!(!player.has_begun());
+        assert!(!player.has_started());
         player.add(at(1_500), ms(2_000));
         assert!(player.is_playing());
         // 4 s of media from 1.5 s on: dry at 5.5 s, until 7 s.

@@ -63,12 +63,12 @@ pub(super) fn report(
     downloads: &[Download],
 ) -> VideoReport {
     let (played, segment) = (player.played(), video.segment);
-    let begun = played.as_nanos().div_ceil(segment.as_nanos()) as usize;
+    let started = played.as_nanos().div_ceil(segment.as_nanos()) as usize;
     let level = |level: &u8| video.ladder[usize::from(*level)].as_bps() as f64;
-    let rates: Vec<f64> = chosen[..begun].iter().map(level).collect();
+    let rates: Vec<f64> = chosen[..started].iter().map(level).collect();
     let played_s = played.as_secs_f64();
     // All of the segments but perhaps a part of the last.
-    let missing_s = (segment * begun as u64).saturating_sub(played).as_secs_f64();
+    let missing_s = (segment * started as u64).saturating_sub(played).as_secs_f64();
     let bits = rates.iter().sum::<f64>() * segment.as_secs_f64() - rates.last().unwrap_or(&0.0) * missing_s;
     let changes: Vec<f64> = rates.windows(2).map(|pair| (pair[1] - pair[0]).abs()).filter(|by| *by > 0.0).collect();
     let (stalled_s, waited_s) = (player.stalled().as_secs_f64(), player.waited().as_secs_f64());
@@ -77,13 +77,13 @@ pub(super) fn report(
     let arrived: f64 = downloads.iter().map(|download| download.size.bits() as f64).sum();
     let spent: f64 = downloads.iter().map(|download| download.time.as_secs_f64()).sum();
     VideoReport {
-        startup_s: player.has_begun().then_some(waited_s),
+        startup_s: player.has_started().then_some(waited_s),
         played_s,
         rebuffers: player.stalls(),
         rebuffer_s: stalled_s,
         rebuffer_ratio: mean(stalled_s, played_s + stalled_s),
         segments: downloads.len() as u64,
-        played_segments: begun as u64,
+        played_segments: started as u64,
         bitrate_mean_bps: mean(bits, played_s),
         switches: changes.len() as u64,
         switch_mean_bps: mean(changes.iter().sum(), changes.len() as f64),

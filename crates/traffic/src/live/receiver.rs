@@ -55,7 +55,7 @@ pub(super) struct Receiver {
 /// What happened until now.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Log {
-    pub(super) began: Option<Time>,
+    pub(super) started: Option<Time>,
     pub(super) shown: u64,
     /// For how long frames were shown.
     pub(super) shown_time: Duration,
@@ -255,7 +255,7 @@ impl Receiver {
             self.skip();
         }
         let due = now.max(self.captured(self.head) + self.playout.latency);
-        self.log.began.get_or_insert(due);
+        self.log.started.get_or_insert(due);
         self.state = State::Due(due, stalled);
     }
 
@@ -317,7 +317,7 @@ impl Receiver {
         if let State::Stalled(since) | State::Due(_, Some(since)) = self.state {
             log.stalled += now.since(since);
         }
-        log.began = log.began.filter(|began| *began <= now);
+        log.started = log.started.filter(|started| *started <= now);
         log
     }
 }

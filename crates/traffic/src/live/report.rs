@@ -14,7 +14,7 @@ pub(super) fn report(frame_time: Duration, start: Time, log: Log) -> LiveReport 
     let played_s = (frame_time * log.shown).as_secs_f64();
     let passed = log.shown + log.skipped;
     LiveReport {
-        startup_s: log.began.map(|began| began.since(start).as_secs_f64()),
+        startup_s: log.started.map(|started| started.since(start).as_secs_f64()),
         played_s,
         rebuffers: log.stalls,
         rebuffer_s: stalled_s,

@@ -73,9 +73,9 @@ fn check_sums(source: &LiveSource, end: Time, report: &LiveReport) {
     let log = &source.receiver.log;
     assert_eq!(log.shown + log.skipped + log.jumped, log.sent, "{log:?}");
     assert!(report.late_frames <= report.skipped_frames);
-    if let Some(began) = log.began {
+    if let Some(started) = log.started {
         let spent = log.shown_time + log.frozen + log.stalled;
-        assert!(spent <= end.since(began), "{spent} of {}: {log:?}", end.since(began));
+        assert!(spent <= end.since(started), "{spent} of {}: {log:?}", end.since(started));
     }
     let least = report.latency_p50_s.unwrap_or(f64::MAX);
     assert!(least >= source.config.latency.as_secs_f64() - 1e-6, "shown before its time: {least}");

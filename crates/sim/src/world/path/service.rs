@@ -132,8 +132,8 @@ impl Service {
     /// From when on a user that wants to send at `at` can: after the interruption of a handover.
     #[inline]
     pub(super) fn served_from(&self, at: Time) -> Time {
-        let begun = self.interruptions.partition_point(|&(from, _)| from <= at);
-        begun.checked_sub(1).map_or(at, |last| at.max(self.interruptions[last].1))
+        let started = self.interruptions.partition_point(|&(from, _)| from <= at);
+        started.checked_sub(1).map_or(at, |last| at.max(self.interruptions[last].1))
     }
 }
 
