@@ -88,7 +88,7 @@ def test_every_key_and_column_of_a_result_has_its_line(leo: to.Scenario) -> None
     assert list(result.flows.columns) == [name for name in _columns.names("flows") if name in result.flows.columns]
     columns = {re.sub(r"_after_\d+$", "_after_n", column) for column in result.series.columns}
     assert columns <= set(_columns.names("series"))
-    assert set(result.summary["conservation"]["dropped_by_reason"]) == set(_columns.causes())
+    assert set(result.summary["conservation"]["dropped_by_reason"]) == set(_columns.reasons())
 
 
 def test_the_change_log_has_this_version() -> None:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class Table(dict[str, Any]):
-    """The core's table: `summary`, `series`, `causes` and `units`."""
+    """The core's table: `summary`, `series`, `reasons` and `units`."""
 
     @cached_property
     def labels(self) -> dict[str, str]:
@@ -73,19 +73,19 @@ def limits(name: str) -> tuple[float | None, float | None]:
 
 def lost() -> dict[str, str]:
     """What the packets were lost by, in words, by the column of the flows that counts them."""
-    columns = {cause["column"] for cause in table()["causes"]}
+    columns = {reason["column"] for reason in table()["reasons"]}
     return {line["name"]: line["label"] for line in of("flows") if line["name"] in columns}
 
 
 def dropped(group: str) -> dict[str, str]:
     """What a stage dropped packets by, in words, by the key of its group of the summary that counts them."""
-    words, of_causes = lost(), {f"dropped_{name}": cause["column"] for name, cause in causes().items()}
-    return {key: words[of_causes[key]] for key in names(group) if key in of_causes}
+    words, of_reasons = lost(), {f"dropped_{name}": reason["column"] for name, reason in reasons().items()}
+    return {key: words[of_reasons[key]] for key in names(group) if key in of_reasons}
 
 
-def causes() -> dict[str, dict[str, str]]:
-    """The causes of loss: `words` and `column`, by name."""
-    return {cause["name"]: cause for cause in table()["causes"]}
+def reasons() -> dict[str, dict[str, str]]:
+    """The drop reasons: `words` and `column`, by name."""
+    return {reason["name"]: reason for reason in table()["reasons"]}
 
 
 # Units of what is counted or lasts.

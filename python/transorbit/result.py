@@ -177,7 +177,7 @@ class Result:
 
         `number` in the run, `flow`, `way`, `sequence` (of the first byte, or the one that is acknowledged), `bytes`,
         `transmission`, `sent_s`, `satellite_s` (at the satellite that serves the users), `ended_s`, and `fate`:
-        "delivered", "in flight", or the cause of its loss. At most 200,000; it is not part of the result folder.
+        "delivered", "in flight", or the drop reason. At most 200,000; it is not part of the result folder.
 
         Raises:
             ValueError: the run was not watched.

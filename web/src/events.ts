@@ -72,7 +72,7 @@ export class Events {
 
   /** What happened, in words. */
   words(event: Happening): string {
-    const cause = this.about()?.columns.causes.find(({ name }) => name === event.cause)?.words ?? event.cause;
+    const cause = this.about()?.columns.reasons.find(({ name }) => name === event.cause)?.words ?? event.cause;
     const what: Record<string, string> = {
       handover: 'handover to another satellite',
       outage: 'no satellite serves',

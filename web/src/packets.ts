@@ -191,7 +191,7 @@ export class Packets {
     rows.sort((a, b) => a[1] - b[1]);
     const before = Number.isNaN(satellite) ? sent : satellite;
     if (packet.fate === 'in flight') rows.push(['still in flight at the end', NaN, '']);
-    else if (isLost(packet)) rows.push([`lost: ${this.about()?.columns.causes.find(({ name }) => name === packet.fate)?.words ?? packet.fate}`, ended, `after ${shown(ended - before, 's')}`]);
+    else if (isLost(packet)) rows.push([`lost: ${this.about()?.columns.reasons.find(({ name }) => name === packet.fate)?.words ?? packet.fate}`, ended, `after ${shown(ended - before, 's')}`]);
     else rows.push([down ? 'delivered to the user' : 'delivered on the ground', ended, down ? `after ${shown(ended - before, 's')} of queue, transmissions and reordering` : `after ${shown(ended - before, 's')}`]);
     const body = rows.map(([what, seconds, more]) => h('tr', {}, h('th', { scope: 'row' }, what), h('td', {}, Number.isNaN(seconds) ? '' : `${seconds.toFixed(6)} s`), h('td', {}, more)));
     return h('table', {}, h('tbody', {}, ...body));

@@ -165,7 +165,7 @@ pub(crate) fn registries_json() -> String {
     serde_json::to_string(&sim::registries()).expect("registries are JSON")
 }
 
-/// The keys and columns of a result with unit, label and meaning, the causes of loss, and the endings of names that are
+/// The keys and columns of a result with unit, label and meaning, the drop reasons, and the endings of names that are
 /// units, as JSON.
 #[pyfunction]
 pub(crate) fn columns_json() -> String {

@@ -121,7 +121,7 @@ impl Caller {
         let on_timeout = object.getattr_opt("on_timeout")?.ok_or_else(|| {
             PyTypeError::new_err(format!("a source needs a method on_timeout(app, now), {class} has none"))
         })?;
-        let acts = Acts::new(Service::Stream, 1, 0);
+        let acts = Acts::new(Service::ByteStream, 1, 0);
         Ok(Caller {
             class,
             on_timeout: on_timeout.unbind(),

@@ -21,7 +21,7 @@ pub use plan::inputs::KeptInput;
 pub use plan::plans::Plans;
 pub use plan::{Plan, channel_streams, check_users, draw_law, load_channel};
 pub use record::{
-    CAUSES, Cause, ChannelSummary, Column, Conservation, FlowSummary, Lost, PathSummary, PepSummary, Record, Summary,
+    ChannelSummary, Column, Conservation, FlowSummary, Lost, PathSummary, PepSummary, REASONS, Reason, Record, Summary,
     Table, UsersSummary, columns,
 };
 pub use scenario::{

@@ -35,14 +35,14 @@ fn flows(record: &Record) -> &[FlowSummary] {
     &record.summary.flows
 }
 
-/// Every packet with data is received, lost for one of the causes, or in flight at the end; `only_data`: there are no
+/// Every packet with data is received, lost for one of the reasons, or in flight at the end; `only_data`: there are no
 /// others.
-fn check_causes(record: &Record, only_data: bool) {
+fn check_reasons(record: &Record, only_data: bool) {
     let sum = |count: &dyn Fn(&FlowSummary) -> u64| flows(record).iter().map(count).sum::<u64>();
     let lost = |flow: &FlowSummary| flow.lost.total();
     let (conservation, last_hop) = (&record.summary.conservation, &record.summary.last_hop);
     let open = sum(&|flow| flow.sent_packets) - sum(&|flow| flow.received_packets) - sum(&lost);
-    let causes = [
+    let reasons = [
         (sum(&|flow| flow.lost["lost_overflow"]), last_hop.dropped[DropReason::Overflow]),
         (sum(&|flow| flow.lost["lost_early"]), last_hop.dropped[DropReason::Early]),
         (sum(&|flow| flow.lost["lost_timeout"]), last_hop.dropped[DropReason::Timeout]),
@@ -50,8 +50,8 @@ fn check_causes(record: &Record, only_data: bool) {
         (sum(&lost), conservation.dropped),
         (open, conservation.in_flight),
     ];
-    for (of_flows, of_all) in causes {
-        assert!(of_flows <= of_all && (of_flows == of_all || !only_data), "{causes:?}");
+    for (of_flows, of_all) in reasons {
+        assert!(of_flows <= of_all && (of_flows == of_all || !only_data), "{reasons:?}");
     }
     assert!(flows(record).iter().all(|flow| flow.lost_late.is_none_or(|late| late <= flow.received_packets)));
 }
@@ -81,7 +81,7 @@ fn an_overloaded_hop_loses_calls_for_causes_that_add_up() {
     for scheduler in ["droptail", "round-robin", "pf", "codes"] {
         let kind = format!("last_hop.scheduler.kind={scheduler}");
         let record = run(CALLS, &[&kind, "flows.0.count=20"]);
-        check_causes(&record, true);
+        check_reasons(&record, true);
         let last_hop = &record.summary.last_hop;
         assert!(last_hop.utilisation > 0.97, "{scheduler}: {}", last_hop.utilisation);
         assert!(flows(&record).iter().all(|flow| flow.loss_ratio.unwrap() > 0.1 && flow.mos.unwrap() < 3.0));
@@ -96,7 +96,7 @@ fn an_overloaded_hop_loses_calls_for_causes_that_add_up() {
 #[test]
 fn a_time_limit_bounds_the_wait_and_is_a_cause_of_its_own() {
     let record = run(CALLS, &["flows.0.count=20", "last_hop.scheduler.kind=codes", "last_hop.scheduler.limit=40 ms"]);
-    check_causes(&record, true);
+    check_reasons(&record, true);
     let timeouts: u64 = flows(&record).iter().map(|flow| flow.lost["lost_timeout"]).sum();
     assert!(timeouts > 0 && timeouts == record.summary.last_hop.dropped[DropReason::Timeout]);
     // 90 ms of the way, 40 of the queue, at most four bursts of 5 ms and three feedback round trips of 20, and in
@@ -200,7 +200,7 @@ traffic    = { kind = "voice", codec = "g711" }
 fn a_class_of_service_spares_calls_the_queue_of_downloads() {
     let delay = |edits: &[&str]| {
         let record = run(MIXED, edits);
-        check_causes(&record, false);
+        check_reasons(&record, false);
         assert_eq!(record.summary.users.count, 2, "both kinds go to the same users");
         assert!(record.summary.last_hop.utilisation > 0.95);
         flows(&record)[2].one_way_delay_mean_s.unwrap()

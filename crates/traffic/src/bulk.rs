@@ -22,7 +22,7 @@ impl Kind for Bulk {
     }
 
     fn needs(&self) -> Needs {
-        Needs::Stream
+        Needs::ByteStream
     }
 }
 

@@ -89,7 +89,7 @@ units::report! {
     /// What live video was like for its viewer.
     #[derive(Copy)]
     pub struct LiveReport {
-        /// From the opening of the stream to the first picture: `startup_s` of the flow.
+        /// From the opening of the video to the first picture: `startup_s` of the flow.
         startup_s: Option<f64>,
         /// Media that was shown.
         played_s: f64,

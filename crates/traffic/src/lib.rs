@@ -19,7 +19,7 @@ pub(crate) use kind::{MakeUserRng, of_each_user};
 pub use program::{Acts, FindProgram, MakeProgram, Program, ProgramStart, Service};
 pub use size::{Empirical, Exponential, Lognormal, Pareto, Size, SizeDistribution};
 pub use source::{Act, Action, End, MOST_CONNECTIONS, Needs, Source};
-pub use voice::VoiceStream;
+pub use voice::VoicePackets;
 pub use voice::activity::{Activity, Continuous, ExponentialOnOff, ParetoOnOff};
 pub use voice::codec::Codec;
 pub use voice::emodel;

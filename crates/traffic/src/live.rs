@@ -22,9 +22,9 @@ use receiver::{Playout, Receiver};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Live {
-    /// When the stream starts, from the start of the run.
+    /// When the video starts, from the start of the run.
     pub start: Duration,
-    /// The length of the stream; by default until the end of the run.
+    /// The length of the video; by default until the end of the run.
     pub length: Option<Duration>,
     /// Bit rate of the video, without headers.
     pub rate: BitRate,
@@ -43,7 +43,7 @@ pub struct Live {
     pub packet: Bytes,
     /// The age at which a frame is to be shown, from its capture.
     pub latency: Duration,
-    /// After a stall the stream goes on when so much of it is there.
+    /// After a stall the video goes on when so much of it is there.
     pub resume: Duration,
     /// How a player that has fallen behind comes back to `latency`.
     pub catch_up: CatchUp,
@@ -151,7 +151,7 @@ impl Live {
 pub(crate) struct LiveSource {
     config: Live,
     start: Time,
-    /// Of the whole stream.
+    /// Of the whole video.
     frames: u64,
     state: State,
     /// The next frame to be handed over.

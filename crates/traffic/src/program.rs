@@ -15,7 +15,8 @@ use crate::source::{Act, Action, End};
 pub enum Service {
     /// A byte stream from the server to the user.
     #[default]
-    Stream,
+    #[serde(rename = "stream")]
+    ByteStream,
     /// A byte stream in both directions, of whose arrivals it is told.
     Exchange,
     /// Datagrams from the server to the user.

@@ -40,7 +40,7 @@ impl Default for Script {
         Script {
             name: String::new(),
             start: Duration::ZERO,
-            service: Service::Stream,
+            service: Service::ByteStream,
             connections: 1,
             packet: Bytes::new(1_000),
             maker: Supplied::default(),
@@ -88,7 +88,7 @@ impl Kind for Script {
 
     fn needs(&self) -> Needs {
         match self.service {
-            Service::Stream => Needs::Stream,
+            Service::ByteStream => Needs::ByteStream,
             Service::Exchange => Needs::Exchange,
             Service::Datagrams => Needs::Datagrams { packet: self.packet.get() as u32 },
         }
@@ -172,17 +172,17 @@ mod tests {
         use Action::{Close, Open, Write, WriteForEver};
         let write = |bytes| (End::Server, Write(Bytes::new(bytes)));
         let open = (End::Server, Open);
-        assert_eq!(refused(Service::Stream, &[write(1)]), "connection 0 is not open yet");
-        assert_eq!(refused(Service::Stream, &[open, open]), "connection 0 is open");
-        let closed = refused(Service::Stream, &[open, (End::Server, Close), write(1)]);
+        assert_eq!(refused(Service::ByteStream, &[write(1)]), "connection 0 is not open yet");
+        assert_eq!(refused(Service::ByteStream, &[open, open]), "connection 0 is open");
+        let closed = refused(Service::ByteStream, &[open, (End::Server, Close), write(1)]);
         assert_eq!(closed, "connection 0 is closed at this end");
         assert_eq!(refused(Service::Datagrams, &[open, write(973)]), "973 B are not from 1 to 972 B");
-        assert_eq!(refused(Service::Stream, &[open, write(0)]), format!("0 B are not from 1 to {MOST_BYTES} B"));
-        assert!(refused(Service::Stream, &[open, (End::User, Close)]).contains("exchange"));
+        assert_eq!(refused(Service::ByteStream, &[open, write(0)]), format!("0 B are not from 1 to {MOST_BYTES} B"));
+        assert!(refused(Service::ByteStream, &[open, (End::User, Close)]).contains("exchange"));
         assert!(refused(Service::Datagrams, &[open, (End::Server, WriteForEver)]).contains("have an end"));
-        let after = refused(Service::Stream, &[open, (End::Server, WriteForEver), write(1)]);
+        let after = refused(Service::ByteStream, &[open, (End::Server, WriteForEver), write(1)]);
         assert!(after.contains("for ever"), "{after}");
         let act = Act { connection: 1, ..Act::on_first(End::Server, Open) };
-        assert!(Acts::new(Service::Stream, 1, 1).push(act).unwrap_err().starts_with("connection 1 of 1"));
+        assert!(Acts::new(Service::ByteStream, 1, 1).push(act).unwrap_err().starts_with("connection 1 of 1"));
     }
 }

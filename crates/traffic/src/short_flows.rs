@@ -54,7 +54,7 @@ impl Kind for ShortFlows {
     }
 
     fn needs(&self) -> Needs {
-        Needs::Stream
+        Needs::ByteStream
     }
 }
 

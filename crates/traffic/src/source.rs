@@ -38,7 +38,7 @@ pub enum Action {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Needs {
     /// A byte stream from the server to the user.
-    Stream,
+    ByteStream,
     /// A byte stream in both directions: the bytes that arrive at one end determine what the other end writes
     /// ([`Source::handle_delivered`]).
     Exchange,
@@ -73,7 +73,7 @@ impl Needs {
         match self {
             Needs::Datagrams { packet } | Needs::Media { packet } => Some((packet, "packet")),
             Needs::Messages { packet, option } => Some((packet, option)),
-            Needs::Stream | Needs::Exchange | Needs::Streams | Needs::Outside => None,
+            Needs::ByteStream | Needs::Exchange | Needs::Streams | Needs::Outside => None,
         }
     }
 }

@@ -28,11 +28,11 @@ _TITLES = {
     "channel": "Channel",
     "conservation": "Conservation",
 }
-_CAUSES = """
+_REASONS = """
 The keys of `dropped_by_reason`, and the columns of the flows that count the same for packets with data that go in the
 flow's direction:
 
-| cause | what happened | column |
+| reason | what happened | column |
 | --- | --- | --- |"""
 _SERIES = """
 ## Time series
@@ -53,9 +53,9 @@ def page() -> str:
     for group in groups:
         name = group["name"]
         lines += [f"\n## {_TITLES[name]}\n", f"`{name}`: {group['meaning']}\n", *_rows(group["below"])]
-    lines.append(_CAUSES)
-    for cause in _columns.table()["causes"]:
-        lines.append(f"| `{cause['name']}` | {cell(cause['words'])} | `{cause['column']}` |")
+    lines.append(_REASONS)
+    for reason in _columns.table()["reasons"]:
+        lines.append(f"| `{reason['name']}` | {cell(reason['words'])} | `{reason['column']}` |")
     lines += [_SERIES, *_rows(_columns.of("series"))]
     return "\n".join(lines) + "\n"
 

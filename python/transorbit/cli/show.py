@@ -238,7 +238,7 @@ def _users(summary: dict[str, Any]) -> Iterator[Fact]:
     lost = {words: total(flows, key) for key, words in _columns.lost().items()}
     sent = total(flows, "sent_packets")
     if any(lost.values()) and sent:
-        named = ", ".join(f"{count} {cause}" for cause, count in lost.items() if count)
+        named = ", ".join(f"{count} {words}" for words, count in lost.items() if count)
         yield "lost", f"{percent(sum(lost.values()) / sent)} of the packets with data: {named}"
     voices = [flow for flow in flows if is_voice(flow)]
     if late := total(voices, "lost_late"):
@@ -278,8 +278,8 @@ def _return_link(access: dict[str, Any]) -> Iterator[Fact]:
 
 
 def _last_hop(hop: dict[str, Any], channel: dict[str, Any]) -> Iterator[Fact]:
-    causes = ", ".join(f"{hop[key]} {words}" for key, words in _columns.dropped("last_hop").items() if hop[key])
-    told = f"; lost: {causes}" if causes else ""
+    reasons = ", ".join(f"{hop[key]} {words}" for key, words in _columns.dropped("last_hop").items() if hop[key])
+    told = f"; lost: {reasons}" if reasons else ""
     told += f"; {hop['marked_packets']} marked" if hop["marked_packets"] else ""
     useful = hop["spectral_efficiency"]
     efficiency = "" if useful is None else f", {useful:.3f} useful bits per coded bit"

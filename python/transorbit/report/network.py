@@ -112,9 +112,9 @@ def packets(made: Page, conservation: dict[str, Any]) -> None:
     )
     created = conservation["created"]
     fates = [("delivered", conservation["delivered"])]
-    causes, drops = _columns.causes(), conservation["dropped_by_reason"].items()
+    reasons, drops = _columns.reasons(), conservation["dropped_by_reason"].items()
     fates += [
-        (f"dropped: {causes[reason]['words'].removeprefix('dropped ')}", count) for reason, count in drops if count
+        (f"dropped: {reasons[reason]['words'].removeprefix('dropped ')}", count) for reason, count in drops if count
     ]
     fates.append(("in flight at the end", conservation["in_flight"]))
     rows: list[list[object]] = [[name, count, _share(count, created)] for name, count in fates]
@@ -124,9 +124,9 @@ def packets(made: Page, conservation: dict[str, Any]) -> None:
 
 def _dropped(hop: dict[str, Any]) -> str:
     """How many, and why."""
-    causes, words = _columns.causes(), _columns.lost()
-    dropped = {name: hop[f"dropped_{name}"] for name in causes if f"dropped_{name}" in hop}
-    told = [f"{number(count)} {words[causes[name]['column']]}" for name, count in dropped.items() if count]
+    reasons, words = _columns.reasons(), _columns.lost()
+    dropped = {name: hop[f"dropped_{name}"] for name in reasons if f"dropped_{name}" in hop}
+    told = [f"{number(count)} {words[reasons[name]['column']]}" for name, count in dropped.items() if count]
     return ", ".join(told) or "none"
 
 

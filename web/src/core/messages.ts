@@ -70,7 +70,7 @@ export interface Line {
 export interface About {
   version: string;
   schema: Schema;
-  columns: { summary: Line[]; series: Line[]; causes: { name: string; words: string; column: string }[] };
+  columns: { summary: Line[]; series: Line[]; reasons: { name: string; words: string; column: string }[] };
 }
 
 export interface Schema {

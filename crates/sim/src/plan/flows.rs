@@ -62,7 +62,7 @@ fn downlink_packet(config: &ScenarioConfig, flow: &FlowConfig) -> Option<(u32, &
     let (full, default) = (config.packet_bytes(flow), config.default_packet_bytes());
     let transport = flow.satellite_transport().entry();
     match (transport.full_packet(default), flow.traffic.entry().needs(), flow.direction) {
-        (Some(_), Needs::Stream, FlowDirection::Up) => {
+        (Some(_), Needs::ByteStream, FlowDirection::Up) => {
             Some((full - transport.build(default).payload_bytes(), "acknowledgments"))
         }
         (Some(_), ..) => Some((full, "full packets")),

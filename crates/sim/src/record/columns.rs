@@ -3,18 +3,19 @@
 use serde_json::{Value, json};
 use units::report::{Line, Reported, UNITS};
 
-use super::drops::CAUSES;
+use super::drops::REASONS;
 use super::series;
 use super::summary::Summary;
 
-/// Of the summary's keys and the columns of the series: name, unit, label and meaning, with the keys below; the causes
+/// Of the summary's keys and the columns of the series: name, unit, label and meaning, with the keys below; the reasons
 /// of loss; and the endings of names that are units.
 pub fn columns() -> Value {
-    let causes = CAUSES.iter().map(|cause| json!({"name": cause.name, "words": cause.words, "column": cause.column}));
+    let reasons =
+        REASONS.iter().map(|reason| json!({"name": reason.name, "words": reason.words, "column": reason.column}));
     json!({
         "summary": of(Summary::lines()),
         "series": of(series::lines()),
-        "causes": causes.collect::<Vec<_>>(),
+        "reasons": reasons.collect::<Vec<_>>(),
         "units": UNITS,
     })
 }

@@ -1,4 +1,4 @@
-//! The causes of loss, a line each, and lost packets counted by them.
+//! The drop reasons of all stages, a line each, and lost packets counted by them.
 
 use std::collections::BTreeMap;
 
@@ -31,9 +31,9 @@ pub(crate) enum PathLoss {
     Address,
 }
 
-/// A cause of loss.
+/// A drop reason.
 #[derive(Debug)]
-pub struct Cause {
+pub struct Reason {
     /// Its key in `dropped_by_reason`.
     pub name: &'static str,
     /// What happened to the packet, in words.
@@ -42,25 +42,25 @@ pub struct Cause {
     pub column: &'static str,
 }
 
-/// A line for each cause: its name, what it is in words, and the column of the flows that counts it. Of a column that
+/// A line for each reason: its name, what it is in words, and the column of the flows that counts it. Of a column that
 /// no line above has named, what its packets were lost by and what it means.
-macro_rules! causes {
+macro_rules! reasons {
     ($($loss:pat => $name:literal, $words:literal, $column:literal $(($label:literal, $meaning:literal))?;)+) => {
-        /// All causes, in the order of their lines.
-        pub static CAUSES: &[Cause] = &[$(Cause { name: $name, words: $words, column: $column }),+];
+        /// All reasons, in the order of their lines.
+        pub static REASONS: &[Reason] = &[$(Reason { name: $name, words: $words, column: $column }),+];
         const NAMES: &[&str] = &[$($name),+];
         const COLUMN_OF: &[usize] = &[$(index($column, COLUMNS)),+];
         const COLUMNS: &[&str] = &[$($(of_new_column($column, $label),)?)+];
         const LINES: &[Line] = &[$($(Line::new($column, Some($label), $meaning),)?)+];
 
         impl Loss {
-            /// Its name in [`CAUSES`].
+            /// Its name in [`REASONS`].
             pub(crate) fn name(self) -> &'static str {
-                NAMES[self.cause()]
+                NAMES[self.reason()]
             }
 
-            /// Its index in [`CAUSES`].
-            fn cause(self) -> usize {
+            /// Its index in [`REASONS`].
+            fn reason(self) -> usize {
                 use {Loss::*, access::DropReason as R, link::DropReason as L, PathLoss as P};
                 match self { $($loss => const { index($name, NAMES) }),+ }
             }
@@ -68,11 +68,11 @@ macro_rules! causes {
     };
 }
 
-causes! {
+reasons! {
     LastHop(L::Overflow) => "overflow", "full queue of the last hop", "lost_overflow"
         ("by a full queue", "Packets with data lost because a queue was full: of the last hop, of a link of the path, \
           or the terminal's, for data that go up. The columns `lost_…` up to `lost_on_path` are the lost ones of \
-          `loss_ratio` by cause. Packets that go against the flow's direction, such as requests of web users, are \
+          `loss_ratio` by reason. Packets that go against the flow's direction, such as requests of web users, are \
           counted in `access` and `conservation` alone.");
     LastHop(L::Early) => "early", "dropped early by the queue's manager", "lost_early"
         ("by the queue's manager", "Packets with data that the queue's manager dropped although there was room.");
@@ -107,7 +107,7 @@ const fn index(name: &str, names: &[&str]) -> usize {
         }
         index += 1;
     }
-    panic!("a cause names a column of which no line tells what it means")
+    panic!("a reason names a column of which no line tells what it means")
 }
 
 const fn equal(a: &[u8], b: &[u8]) -> bool {
@@ -122,19 +122,19 @@ const fn of_new_column(column: &'static str, _label: &str) -> &'static str {
     column
 }
 
-/// Lost packets by cause.
+/// Lost packets by reason.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Drops([u64; NAMES.len()]);
 
 impl Drops {
     /// A packet is lost.
     pub(crate) fn count(&mut self, loss: Loss) {
-        self.0[loss.cause()] += 1;
+        self.0[loss.reason()] += 1;
     }
 
-    /// Packets lost by this cause.
+    /// Packets lost for this reason.
     pub(crate) fn by(&self, loss: Loss) -> u64 {
-        self.0[loss.cause()]
+        self.0[loss.reason()]
     }
 
     /// All lost packets.
@@ -199,7 +199,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_cause_is_counted_under_its_name_and_column() {
+    fn every_reason_is_counted_under_its_name_and_column() {
         let losses = [
             (Loss::LastHop(link::DropReason::Overflow), "overflow", "lost_overflow"),
             (Loss::ReturnLink(access::DropReason::Collision), "collision", "lost_collision"),
@@ -212,7 +212,7 @@ mod tests {
                 (drops.by(loss), drops.total(), drops.by_reason()[name], drops.by_column()[column]),
                 (1, 1, 1, 1)
             );
-            assert_eq!((drops.by_reason().len(), drops.by_column().total()), (CAUSES.len(), 1));
+            assert_eq!((drops.by_reason().len(), drops.by_column().total()), (REASONS.len(), 1));
         }
     }
 }

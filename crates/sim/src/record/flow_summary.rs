@@ -175,7 +175,7 @@ flow_columns! {
         "Interarrival jitter" jitter_rfc3550_s: Option<f64> = |f| f.record.delay.interarrival_jitter_s();
         /// Packets with data lost on the way, as a share of those whose fate is known at the end of the run.
         "Packets lost" loss_ratio: Option<f64> = |f| f.loss_ratio();
-        /// The lost packets by cause.
+        /// The lost packets by reason.
         [flat] lost: Lost = |f| f.record.lost();
         /// Packets of a call that arrived after they should have been played; they are not in `loss_ratio`. `null`
         /// where nobody listens.

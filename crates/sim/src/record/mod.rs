@@ -15,7 +15,7 @@ mod table;
 pub(crate) mod watch;
 
 pub use columns::columns;
-pub use drops::{CAUSES, Cause, Lost};
+pub use drops::{Lost, REASONS, Reason};
 pub use flow_summary::FlowSummary;
 pub use pep_summary::PepSummary;
 pub use summary::{ChannelSummary, Conservation, PathSummary, Summary, UsersSummary};

@@ -180,7 +180,7 @@ report! {
         dropped: u64,
         /// Packets in flight when the run ended.
         in_flight: u64,
-        /// Lost packets by cause.
+        /// Lost packets by reason.
         dropped_by_reason: BTreeMap<&'static str, u64>,
     }
 }

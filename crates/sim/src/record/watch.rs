@@ -65,7 +65,7 @@ struct Walk {
 }
 
 impl What {
-    /// Its name, and the cause of a loss.
+    /// Its name, and the reason of a loss.
     fn names(self) -> (&'static str, Option<&'static str>) {
         match self {
             What::HandOver => ("handover", None),
@@ -152,8 +152,8 @@ impl Watch {
         }
     }
 
-    /// One row for each event: `time_s`, `event`, the `cause` of a loss, `flow` and the `number` of the packet, where
-    /// there is one; and how many were not kept.
+    /// One row for each event: `time_s`, `event`, the `cause` of a loss (its drop reason), `flow` and the `number` of the
+    /// packet, where there is one; and how many were not kept.
     pub(crate) fn events(&self) -> (Table, u64) {
         let known = |value: Option<u32>| value.map_or(f64::NAN, f64::from);
         let mut table = Table::default();
@@ -167,7 +167,7 @@ impl Watch {
 
     /// One row for each packet: `number` in the run, `flow`, `way` ("forward", "backward"), `sequence` (of its first
     /// byte, or the one that it acknowledges), `bytes`, `transmission` of its data, `sent_s`, `satellite_s` (at the
-    /// satellite that serves the users), `ended_s`, and `fate`: "delivered", "in flight", or the cause of its loss.
+    /// satellite that serves the users), `ended_s`, and `fate`: "delivered", "in flight", or the reason of its loss.
     pub(crate) fn packets(&self) -> Table {
         let seconds = |time: Time| if time == Time::MAX { f64::NAN } else { time.as_secs_f64() };
         let way = |way| if way == Way::Forward { "forward" } else { "backward" };

@@ -389,10 +389,10 @@ impl ScenarioConfig {
 /// Whether `transport` can carry what a flow needs.
 fn check_transport(flow: &FlowConfig, transport: &TransportConfig) -> Result<(), ScenarioError> {
     let needed: &[Service] = match flow.traffic.entry().needs() {
-        Needs::Stream | Needs::Exchange => &[Service::Stream],
+        Needs::ByteStream | Needs::Exchange => &[Service::ByteStream],
         Needs::Streams => &[Service::Streams],
         Needs::Datagrams { .. } | Needs::Messages { .. } => &[Service::Datagrams],
-        Needs::Media { .. } => &[Service::Stream, Service::Datagrams],
+        Needs::Media { .. } => &[Service::ByteStream, Service::Datagrams],
         Needs::Outside => &[Service::Outside],
     };
     let carries = |kind: &dyn transport::Kind| kind.services().iter().any(|service| needed.contains(service));

@@ -185,7 +185,7 @@ fn flows(
                     Reader::Application(number)
                 }
                 Needs::Outside => Reader::Outside,
-                Needs::Stream | Needs::Datagrams { .. } => Reader::Sink,
+                Needs::ByteStream | Needs::Datagrams { .. } => Reader::Sink,
             };
             for _ in 0..connections {
                 made.add_flow(users.start + user, number, reader, pep.as_ref(), streams, schedule);

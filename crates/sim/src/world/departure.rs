@@ -48,7 +48,7 @@ pub struct Departure {
 pub enum Fate {
     /// It arrives at the other end with this congestion mark.
     Delivered(Ecn),
-    /// It is lost, by the cause's name in the summary.
+    /// It is lost, by the reason's name in the summary.
     Lost(&'static str),
 }
 

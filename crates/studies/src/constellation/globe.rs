@@ -142,7 +142,8 @@ fn routes(plan: &Plan, path: &ConstellationPath, sky: &mut Sky, times: &[Time]) 
 
 /// The satellites of the route of an interval, whose ends are known.
 fn satellites(interval: &RouteInterval, router: &mut Router, sky: &Sky) -> Vec<u32> {
-    let (Some(first), Some(last), Some(_)) = (interval.gateway_satellite, interval.user_satellite, interval.hops) else {
+    let (Some(first), Some(last), Some(_)) = (interval.gateway_satellite, interval.user_satellite, interval.hops)
+    else {
         return Vec::new();
     };
     if first == last {

@@ -8,7 +8,7 @@ use units::{Duration, Time};
 use super::catch_up::CatchUp;
 use crate::quantiles::micros;
 
-/// How a stream is to be shown.
+/// How a video is to be shown.
 #[derive(Clone, Debug)]
 pub(super) struct Playout {
     pub(super) frame_time: Duration,
@@ -32,7 +32,7 @@ impl Playout {
 pub(super) struct Receiver {
     playout: Playout,
     start: Time,
-    /// Of the whole stream.
+    /// Of the whole video.
     total: u64,
     /// Known frames from number `first` on; those long past are forgotten.
     frames: VecDeque<Frame>,

@@ -6,7 +6,7 @@ use super::receiver::Log;
 use crate::experience::LiveReport;
 use crate::{quantiles, stalls};
 
-/// Of a stream that started at `start`, by what happened since.
+/// Of a video that started at `start`, by what happened since.
 pub(super) fn report(frame_time: Duration, start: Time, log: Log) -> LiveReport {
     let latencies = quantiles::Sorted::new(log.latencies);
     let (stalled_s, frozen_s) = (log.stalled.as_secs_f64(), log.frozen.as_secs_f64());

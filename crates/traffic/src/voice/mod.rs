@@ -64,7 +64,7 @@ impl Default for Voice {
 
 /// The packets of a voice flow, every default filled in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct VoiceStream {
+pub struct VoicePackets {
     /// The size of a packet, IP header included.
     pub packet: Bytes,
     /// The time between packets during a talk-spurt.
@@ -73,14 +73,14 @@ pub struct VoiceStream {
 
 impl Kind for Voice {
     fn check(&self) -> Result<(), FieldError> {
-        let stream = self.stream();
-        if !(41..=65_535).contains(&stream.packet.get()) {
+        let packets = self.packets();
+        if !(41..=65_535).contains(&packets.packet.get()) {
             let reason =
-                format!("{} was given: must be more than its headers, 40 B, and at most 65535 B", stream.packet);
+                format!("{} was given: must be more than its headers, 40 B, and at most 65535 B", packets.packet);
             return Err(FieldError::new("packet", reason));
         }
-        if !(Duration::from_micros(100)..=Duration::from_secs(10)).contains(&stream.interval) {
-            let (packet, interval) = (stream.packet, stream.interval);
+        if !(Duration::from_micros(100)..=Duration::from_secs(10)).contains(&packets.interval) {
+            let (packet, interval) = (packets.packet, packets.interval);
             let rate = self.rate.unwrap_or(self.codec.rate());
             let reason = format!("{rate} sends a packet of {packet} each {interval}: must be from 100 us to 10 s");
             return Err(FieldError::new("rate", reason));
@@ -100,43 +100,43 @@ impl Kind for Voice {
     }
 
     fn listener(&self) -> Option<Listener> {
-        let stream = self.stream();
+        let packets = self.packets();
         let quality = emodel::Parameters {
             equipment_impairment: self.equipment_impairment.unwrap_or(self.codec.equipment_impairment()),
             loss_robustness: self.loss_robustness.unwrap_or(self.codec.loss_robustness()),
             advantage: self.advantage,
             ..emodel::Parameters::default()
         };
-        Some(Listener::new(stream.interval, stream.interval + self.codec.lookahead(), &self.playout, quality))
+        Some(Listener::new(packets.interval, packets.interval + self.codec.lookahead(), &self.playout, quality))
     }
 
     fn needs(&self) -> Needs {
-        Needs::Datagrams { packet: self.stream().packet.get() as u32 }
+        Needs::Datagrams { packet: self.packets().packet.get() as u32 }
     }
 }
 
 impl Voice {
     /// Packets and their interval.
-    pub fn stream(&self) -> VoiceStream {
+    pub fn packets(&self) -> VoicePackets {
         let packet = self.packet.unwrap_or(self.codec.packet());
         let interval = match (self.rate, self.packet) {
             (None, None) => self.codec.interval(),
             (rate, _) => rate.unwrap_or(self.codec.rate()).tx_time(packet.bits()),
         };
-        VoiceStream { packet, interval }
+        VoicePackets { packet, interval }
     }
 
     fn source(&self, offset: Duration, streams: &mut MakeUserRng) -> VoiceSource {
-        let stream = self.stream();
+        let packets = self.packets();
         let start = Time::ZERO + self.start + offset;
-        let mut periods = self.activity.entry().periods(stream.interval, streams);
+        let mut periods = self.activity.entry().periods(packets.interval, streams);
         // Who takes part in a conversation listens first: the phases of many calls differ from the start.
         let first = start + periods.as_mut().map_or(Duration::ZERO, |periods| periods.idle());
         VoiceSource {
             wake: start,
             next: first,
-            interval: stream.interval,
-            payload: Bytes::new(stream.packet.get() - u64::from(IPV4_UDP_HEADER_BYTES)),
+            interval: packets.interval,
+            payload: Bytes::new(packets.packet.get() - u64::from(IPV4_UDP_HEADER_BYTES)),
             left: periods.as_mut().map_or(u64::MAX, |periods| periods.burst()),
             end: self.length.map_or(Time::MAX, |length| start + length),
             state: State::Idle,

@@ -21,7 +21,7 @@ fn sent(voice: &Voice, seed: u64, end: Time) -> Vec<Time> {
         while let Some(Act { end, action, .. }) = source.poll_action(now) {
             assert_eq!(end, End::Server);
             if let Action::Write(payload) = action {
-                assert_eq!(payload.get(), voice.stream().packet.get() - 28);
+                assert_eq!(payload.get(), voice.packets().packet.get() - 28);
                 times.push(now);
             }
         }
@@ -50,23 +50,23 @@ fn mean(values: &[f64]) -> f64 {
 
 #[test]
 fn codecs_send_what_their_standards_say() {
-    let stream = |codec| Voice { codec, ..Voice::default() }.stream();
+    let packets = |codec| Voice { codec, ..Voice::default() }.packets();
     for (codec, packet, bps) in [
         (Codec::G711, 200, 80_000),
         (Codec::G711NoPlc, 200, 80_000),
         (Codec::G729, 60, 24_000),
         (Codec::Opus, 100, 40_000),
     ] {
-        let stream = stream(codec);
-        assert_eq!((stream.packet.get(), stream.interval), (packet, Duration::from_millis(20)), "{codec:?}");
+        let packets = packets(codec);
+        assert_eq!((packets.packet.get(), packets.interval), (packet, Duration::from_millis(20)), "{codec:?}");
         assert_eq!(codec.rate().as_bps(), bps, "{codec:?}");
     }
 }
 
 #[test]
 fn the_papers_source_sends_every_26_ms() {
-    let stream = papers().stream();
-    assert_eq!((stream.packet, stream.interval), (Bytes::new(210), Duration::from_micros(26_250)));
+    let packets = papers().packets();
+    assert_eq!((packets.packet, packets.interval), (Bytes::new(210), Duration::from_micros(26_250)));
 }
 
 #[test]
@@ -83,7 +83,7 @@ fn a_continuous_call_is_a_clock() {
 #[test]
 fn bursts_and_pauses_have_the_pareto_law() {
     let voice = papers();
-    let interval = voice.stream().interval;
+    let interval = voice.packets().interval;
     let times = sent(&voice, 5, Time::from_secs_f64(20_000.0));
     let (bursts, pauses) = periods(&times, interval);
     let n = pauses.len() as f64;
@@ -109,7 +109,7 @@ fn conversational_speech_is_active_39_percent_of_the_time() {
     // ITU-T P.59: talk-spurts of 1.004 s and pauses of 1.587 s.
     let voice = Voice { activity: Activity::Exponential(ExponentialOnOff::default()), ..Voice::default() };
     let times = sent(&voice, 5, Time::from_secs_f64(50_000.0));
-    let (bursts, pauses) = periods(&times, voice.stream().interval);
+    let (bursts, pauses) = periods(&times, voice.packets().interval);
     let n = (pauses.len() as f64).sqrt();
     assert!((mean(&pauses) / 1.587 - 1.0).abs() < 4.0 / n, "pauses of {} s", mean(&pauses));
     assert!((mean(&bursts) * 0.020 / 1.004 - 1.0).abs() < 4.0 / n, "bursts of {} packets", mean(&bursts));
@@ -122,7 +122,7 @@ fn a_mean_of_finite_variance_is_met() {
     let law = ParetoOnOff { shape: 3.0, ..ParetoOnOff::default() };
     let voice = Voice { activity: Activity::Pareto(law), ..papers() };
     let times = sent(&voice, 9, Time::from_secs_f64(20_000.0));
-    let (bursts, pauses) = periods(&times, voice.stream().interval);
+    let (bursts, pauses) = periods(&times, voice.packets().interval);
     // Standard deviation over mean: 1/sqrt(a (a − 2)) = 0.58.
     let confidence = 4.0 * 0.58 / (pauses.len() as f64).sqrt();
     assert!((mean(&pauses) / 0.050 - 1.0).abs() < confidence, "pauses of {} s", mean(&pauses));
@@ -202,7 +202,7 @@ proptest! {
         };
         let voice = Voice { activity, ..papers() };
         let times = sent(&voice, seed, Time::from_secs_f64(20.0));
-        prop_assert!(times.windows(2).all(|pair| pair[1].since(pair[0]) >= voice.stream().interval));
+        prop_assert!(times.windows(2).all(|pair| pair[1].since(pair[0]) >= voice.packets().interval));
         prop_assert_eq!(times, sent(&voice, seed, Time::from_secs_f64(20.0)));
     }
 }

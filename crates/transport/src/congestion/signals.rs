@@ -23,7 +23,7 @@ pub struct AckSample {
     pub in_flight_before: u32,
     /// Segments in flight after it.
     pub in_flight: u32,
-    /// SND.UNA and SND.NXT after it, as stream offsets: for controllers that count round trips by sequence.
+    /// SND.UNA and SND.NXT after it, as offsets in the byte stream: for controllers that count round trips by sequence.
     pub una: u64,
     /// See `una`.
     pub nxt: u64,

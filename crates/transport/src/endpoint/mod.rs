@@ -95,7 +95,7 @@ pub trait Kind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Service {
     /// A byte stream in each direction.
-    Stream,
+    ByteStream,
     /// Many of them side by side: what one loses holds no other up.
     Streams,
     /// Datagrams: each arrives whole and on its own, or not at all.
@@ -182,7 +182,7 @@ pub struct Outline {
     pub has_data: bool,
     /// The number of the user's address in its IP header: how often that has changed before.
     pub address: u32,
-    /// The stream offset of its data, or the number of the packet among those that its end sent.
+    /// The offset of its data in the byte stream, or the number of the packet among those that its end sent.
     pub number: u64,
     /// The offset that it acknowledges, of a segment.
     pub acknowledges: Option<u64>,
@@ -239,7 +239,7 @@ impl Payload {
         }
     }
 
-    /// The stream offset of its data, or the number of the datagram or external packet.
+    /// The offset of its data in the byte stream, or the number of the datagram or external packet.
     #[inline]
     pub fn sequence(&self) -> u64 {
         match self {

@@ -17,7 +17,7 @@ impl Kind for QuicConfig {
     }
 
     fn services(&self) -> &'static [Service] {
-        if self.datagrams { &[Service::Datagrams] } else { &[Service::Stream, Service::Streams] }
+        if self.datagrams { &[Service::Datagrams] } else { &[Service::ByteStream, Service::Streams] }
     }
 
     fn largest_datagram(&self, default_packet: u32) -> Option<u32> {

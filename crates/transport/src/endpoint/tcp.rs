@@ -16,7 +16,7 @@ impl Kind for TcpConfig {
     }
 
     fn services(&self) -> &'static [Service] {
-        &[Service::Stream]
+        &[Service::ByteStream]
     }
 
     fn tells_acknowledged(&self) -> bool {

@@ -19,7 +19,7 @@ macro_rules! options {
         $(#[doc = $doc:literal])* $(#[schemars $range:tt])?
         $name:ident: $type:ty = [$classic:expr, $fack:expr, $ns2:expr, $linux:expr $(,)?];
     )+) => {
-        /// TCP: a bulk or interactive stream with retransmission and congestion control.
+        /// TCP: a bulk or interactive byte stream with retransmission and congestion control.
         #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
         #[serde(deny_unknown_fields, default)]
         pub struct TcpConfig {

@@ -1,7 +1,7 @@
 //! The send half: what may be sent when.
 //!
 //! The rules are those of Linux 6.18 in our words, each behind its switch of the profile; with all switches off what is
-//! left is RFC 5681, RFC 6582, RFC 6675 and RFC 6298. Each file owns one thing: the stream of the application, the
+//! left is RFC 5681, RFC 6582, RFC 6675 and RFC 6298. Each file owns one thing: the byte stream of the application, the
 //! window of the peer, the scoreboard, the congestion window with its controller, timers. These know nothing of the
 //! [`Sender`], which holds them. Others are methods of the sender, and let these act on one another:
 //!
@@ -16,6 +16,7 @@
 
 mod ack;
 mod burst;
+mod byte_stream;
 mod check;
 mod cwnd;
 mod episode;
@@ -38,7 +39,6 @@ mod rtt;
 mod scoreboard;
 mod sending;
 mod slot;
-mod stream;
 mod timeout;
 mod timer;
 mod timers;
@@ -59,6 +59,7 @@ use super::option::AccEcnOption;
 use super::segment::{SackBlocks, is_before};
 use crate::congestion::{Event, Window};
 use burst::Burst;
+use byte_stream::ByteStream;
 use cwnd::{CongestionWindow, Control};
 use episode::{Recovery, Rexmit, TailProbe};
 use gap::Pacing;
@@ -71,7 +72,6 @@ use rate::RateSampler;
 use reordering::Reordering;
 pub(super) use rtt::Rtt;
 use scoreboard::{Order, Scoreboard};
-use stream::Stream;
 use timer::{Timer, TimerKind};
 pub(super) use timestamp::{echo_age, timestamp};
 use undo::Undo;
@@ -82,7 +82,7 @@ pub(super) struct Sender {
     settings: Arc<Settings>,
     agreed: Agreed,
     entropy: u64,
-    stream: Stream,
+    byte_stream: ByteStream,
     /// Offsets after which the application wants a segment to end (`MSG_EOR`), those not reached yet.
     records: VecDeque<u64>,
     peer: PeerWindow,
@@ -178,7 +178,7 @@ impl Sender {
         Sender {
             agreed,
             entropy,
-            stream: Stream::new(settings.nagle),
+            byte_stream: ByteStream::new(settings.nagle),
             records: VecDeque::new(),
             peer: PeerWindow::new(),
             board: scoreboard(settings, control, 1, agreed.mss),
@@ -262,7 +262,7 @@ impl Sender {
             let len = (self.agreed.syn_end - self.board.nxt()).min(self.agreed.mss);
             let in_flight = self.board.in_flight();
             let slot = self.board.send(now, len, false, self.totals.delivered);
-            if slot.end() >= self.stream.end() {
+            if slot.end() >= self.byte_stream.end() {
                 self.board.push_last();
             }
             if self.sampler.is_some() {
@@ -280,7 +280,7 @@ impl Sender {
 
     /// Bytes that were written and not sent.
     pub(super) fn unsent(&self) -> u64 {
-        self.stream.waiting(self.board.nxt())
+        self.byte_stream.waiting(self.board.nxt())
     }
 
     /// An acknowledgment, of nothing beyond SND.NXT.
@@ -294,7 +294,7 @@ impl Sender {
 
     /// The application has `bytes` more.
     pub(super) fn write(&mut self, now: Time, bytes: u64) {
-        if !self.stream.is_open() || bytes == 0 {
+        if !self.byte_stream.is_open() || bytes == 0 {
             return;
         }
         if let Some(last) = self.burst.last_sent
@@ -302,7 +302,7 @@ impl Sender {
         {
             self.cwnd.restart_after_idle(now, now.since(last), self.rtt.rto(), self.ns2.is_some());
         }
-        let waiting = self.stream.waiting(self.board.nxt());
+        let waiting = self.byte_stream.waiting(self.board.nxt());
         let counts = self.board.counts();
         let starved = waiting < self.agreed.mss && self.has_room() && counts.lost <= counts.retransmitted;
         if let Some(sampler) = &mut self.sampler
@@ -310,32 +310,32 @@ impl Sender {
         {
             sampler.on_app_limited(self.totals.delivered, self.board.in_flight());
         }
-        self.stream.write(bytes);
+        self.byte_stream.write(bytes);
     }
 
     /// More data follow those written last: a rest that does not fill a segment waits for them, until a segment of the
     /// peer arrives.
     pub(super) fn expect_more(&mut self) {
-        self.stream.expect_more();
+        self.byte_stream.expect_more();
     }
 
     /// A record ends with the data written last: no segment has data of two records.
     pub(super) fn end_record(&mut self) {
-        self.records.push_back(self.stream.end());
+        self.records.push_back(self.byte_stream.end());
     }
 
     /// The application has written all: a FIN follows.
     pub(super) fn close(&mut self) {
-        self.stream.close();
+        self.byte_stream.close();
     }
 
     /// Switching Nagle's algorithm off sends the data that wait, corked or not.
     pub(super) fn set_nagle(&mut self, on: bool) {
-        self.stream.set_nagle(on);
+        self.byte_stream.set_nagle(on);
     }
 
     pub(super) fn set_cork(&mut self, on: bool) {
-        self.stream.set_cork(on);
+        self.byte_stream.set_cork(on);
     }
 
     /// The window of a SYN or of the acknowledgment of ours.
@@ -345,7 +345,7 @@ impl Sender {
 
     /// Whether the FIN was sent and acknowledged.
     pub(super) fn fin_acknowledged(&self) -> bool {
-        self.stream.fin_sent() && !self.board.outstanding()
+        self.byte_stream.fin_sent() && !self.board.outstanding()
     }
 
     /// The FIN is acknowledged: gives back what was kept of segments.
@@ -356,7 +356,7 @@ impl Sender {
     /// Whether the FIN was sent.
     #[inline]
     pub(super) fn fin_sent(&self) -> bool {
-        self.stream.fin_sent()
+        self.byte_stream.fin_sent()
     }
 
     /// Payload bytes of a full segment.
@@ -418,7 +418,7 @@ impl Sender {
         info.consecutive_timeouts = self.timer.timeouts;
         info.probes = self.timer.window_probes;
         info.pacing_rate = self.is_paced().then(|| self.pacing_rate());
-        info.unsent_bytes = self.stream.waiting(self.board.nxt());
+        info.unsent_bytes = self.byte_stream.waiting(self.board.nxt());
         info.mss = self.agreed.mss as u32;
     }
 

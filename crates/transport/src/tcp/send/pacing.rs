@@ -86,11 +86,11 @@ impl Sender {
         let mss = self.agreed.mss;
         let room = self.group.join();
         let next = waiting.min(mss);
-        let fin = || self.stream.wants_fin() && next == waiting && usable > next;
+        let fin = || self.byte_stream.wants_fin() && next == waiting && usable > next;
         let another = match () {
             () if !room || len < mss || next == 0 => false,
-            () if usable >= next => next == mss || fin() || !self.stream.holds_small(&self.board),
-            () => usable > 0 && !self.stream.small_is_out(&self.board),
+            () if usable >= next => next == mss || fin() || !self.byte_stream.holds_small(&self.board),
+            () => usable > 0 && !self.byte_stream.small_is_out(&self.board),
         };
         !another && self.group.end()
     }
@@ -137,6 +137,6 @@ impl Sender {
         if by_window {
             self.group.defer();
         }
-        by_window || allowed >= usable && usable <= piece || !self.stream.wants_fin()
+        by_window || allowed >= usable && usable <= piece || !self.byte_stream.wants_fin()
     }
 }

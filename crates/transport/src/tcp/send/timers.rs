@@ -39,7 +39,7 @@ impl Sender {
     /// more of the application (`MSG_MORE`) no longer wait.
     #[inline]
     pub(in crate::tcp) fn heard(&mut self, now: Time) {
-        self.stream.stop_waiting();
+        self.byte_stream.stop_waiting();
         self.wait.follow(now, self.board.una(), self.board.outstanding());
     }
 
@@ -138,8 +138,8 @@ impl Sender {
     #[cold]
     pub(super) fn follow_persist(&mut self, now: Time) {
         let usable = self.peer.usable(self.board.nxt());
-        let fin = u64::from(self.stream.wants_fin());
-        let wanted = self.stream.waiting(self.board.nxt()).min(self.agreed.mss).max(fin);
+        let fin = u64::from(self.byte_stream.wants_fin());
+        let wanted = self.byte_stream.waiting(self.board.nxt()).min(self.agreed.mss).max(fin);
         if wanted == 0 {
             return;
         }

@@ -78,7 +78,7 @@ impl Sender {
     /// Whether new data or a FIN wait to be sent.
     #[inline]
     pub(super) fn has_unsent(&self) -> bool {
-        self.stream.has_unsent(self.board.nxt())
+        self.byte_stream.has_unsent(self.board.nxt())
     }
 
     #[inline]
@@ -185,7 +185,7 @@ impl Sender {
     #[inline(always)]
     pub(in crate::tcp) fn next_full(&mut self, now: Time) -> NextFull {
         let (nxt, mss) = (self.board.nxt(), self.agreed.mss);
-        let (waiting, usable) = (self.stream.end().saturating_sub(nxt), self.peer.usable(nxt));
+        let (waiting, usable) = (self.byte_stream.end().saturating_sub(nxt), self.peer.usable(nxt));
         let calm = self.asks_window_only
             && self.recovery.forced == Forced::Nothing
             && self.recovery.rexmit == Rexmit::None
@@ -222,9 +222,9 @@ impl Sender {
         if nxt == 0 {
             return self.has_unsent().then(|| self.send(now, 0, false, false)); // the SYN, before the first data
         }
-        let waiting = self.stream.waiting(nxt); // beyond the end once the FIN is sent
+        let waiting = self.byte_stream.waiting(nxt); // beyond the end once the FIN is sent
         if waiting == 0 {
-            let fin = self.stream.wants_fin();
+            let fin = self.byte_stream.wants_fin();
             if fin && self.peer.edge() <= nxt && self.timer.kind != TimerKind::Persist {
                 self.start_persist(now);
             }
@@ -241,7 +241,7 @@ impl Sender {
         if usable < len {
             // RFC 9293 section 3.8.6.2.1: a segment is cut only if the peer's window was never larger, if the persist
             // timer has expired, or if a full segment goes with it.
-            let joins = self.group.goes_on() && !self.stream.small_is_out(&self.board);
+            let joins = self.group.goes_on() && !self.byte_stream.small_is_out(&self.board);
             if usable == 0 || !(joins || self.timer.cut || self.peer.is_half_of_largest(usable)) {
                 self.start_persist(now);
                 return None;
@@ -250,10 +250,10 @@ impl Sender {
         } else if grouped && self.group.is_closed() && !self.open_group(now, waiting, usable) {
             return None;
         }
-        let last = self.stream.wants_fin() && len == waiting && usable > len;
+        let last = self.byte_stream.wants_fin() && len == waiting && usable > len;
         // A probe, and the new data of F-RTO, do not wait for more to come.
         let probing = self.burst.probing || self.recovery.rexmit == Rexmit::New || ends_record;
-        if len < self.agreed.mss && !last && !self.timer.cut && !probing && self.stream.holds_small(&self.board) {
+        if len < self.agreed.mss && !last && !self.timer.cut && !probing && self.byte_stream.holds_small(&self.board) {
             self.start_persist(now); // as in Linux: nothing is held back for longer than a time-out
             return None;
         }
@@ -291,12 +291,12 @@ impl Sender {
     #[inline]
     fn send(&mut self, now: Time, len: u64, fin: bool, push: bool) -> Outgoing {
         if fin {
-            self.stream.on_fin_sent();
+            self.byte_stream.on_fin_sent();
         }
         let (idle, in_flight) = (!self.board.outstanding(), self.board.in_flight());
         self.announce_start(now, in_flight);
         let mut slot = self.board.send(now, len, fin, self.totals.delivered);
-        if slot.end() >= self.stream.end() {
+        if slot.end() >= self.byte_stream.end() {
             self.board.push_last();
             slot.marks |= PUSH;
         } else if push {
@@ -306,7 +306,7 @@ impl Sender {
             self.keep_state(now, self.board.numbers().end - 1, in_flight, idle);
         }
         if len < self.agreed.mss && slot.seq > 0 {
-            self.stream.on_small_sent(slot.end());
+            self.byte_stream.on_small_sent(slot.end());
         }
         self.burst.sent += 1;
         if let Some(ns2) = &mut self.ns2 {

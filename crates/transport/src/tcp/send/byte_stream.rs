@@ -4,7 +4,7 @@ use super::scoreboard::Scoreboard;
 
 /// The way from the application: bytes to send and the FIN after them.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Stream {
+pub(super) struct ByteStream {
     /// Offset after the last byte that the application wrote.
     end: u64,
     fin: Fin,
@@ -28,9 +28,9 @@ enum Fin {
     Sent,
 }
 
-impl Stream {
-    pub fn new(nagle: bool) -> Stream {
-        Stream { end: 1, fin: Fin::None, nagle, cork: false, more: false, pushed: false, small_end: 0 }
+impl ByteStream {
+    pub fn new(nagle: bool) -> ByteStream {
+        ByteStream { end: 1, fin: Fin::None, nagle, cork: false, more: false, pushed: false, small_end: 0 }
     }
 
     /// Whether the application may still write.
