@@ -38,7 +38,7 @@ pub enum Held {
 const LONGEST: Duration = Duration::from_secs(3600);
 
 impl Held {
-    pub(crate) fn is_time(&self) -> bool {
+    pub(crate) fn holds_by_time(&self) -> bool {
         *self == Held::Time
     }
 

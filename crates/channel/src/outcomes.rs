@@ -31,7 +31,7 @@ pub struct Outcomes {
     #[serde(default, skip_serializing_if = "is_zero")]
     pub offset: Duration,
     /// How the series goes on between packets; by default with the clock.
-    #[serde(default, skip_serializing_if = "Held::is_time")]
+    #[serde(default, skip_serializing_if = "Held::holds_by_time")]
     pub held: Held,
 }
 

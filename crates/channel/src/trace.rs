@@ -27,7 +27,7 @@ pub struct Trace {
     #[serde(default = "ten_db")]
     pub reference_snr: Db,
     /// How the series goes on between bursts; by default with the clock.
-    #[serde(default, skip_serializing_if = "Held::is_time")]
+    #[serde(default, skip_serializing_if = "Held::holds_by_time")]
     pub held: Held,
 }
 

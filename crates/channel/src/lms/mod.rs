@@ -60,7 +60,7 @@ pub struct Lms {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sampling_interval: Option<Duration>,
     /// How the series goes on between bursts; by default with the clock.
-    #[serde(skip_serializing_if = "Held::is_time")]
+    #[serde(skip_serializing_if = "Held::holds_by_time")]
     pub held: Held,
 }
 

@@ -184,12 +184,12 @@ impl Follower {
     fn cross(&mut self, mut now: Time, next: Time) {
         self.foresee(now, next, |_| true);
         while let Some(until) = self.watches.iter().filter_map(|watch| watch.until).min() {
-            self.follow_between(now, until, true);
+            self.keep_serving(now, until, true);
             self.hand_over(until, until == next);
             self.foresee(until, next, |watch| watch.until == Some(until));
             now = until;
         }
-        self.follow_between(now, next, false);
+        self.keep_serving(now, next, false);
     }
 
     /// Finds the handovers of the chosen ends between `now` and `next`.
@@ -218,7 +218,7 @@ impl Follower {
     }
 
     /// Goes on to `until` with the same serving satellites. With `handover` there is a handover at `until`.
-    fn follow_between(&mut self, mut now: Time, until: Time, handover: bool) {
+    fn keep_serving(&mut self, mut now: Time, until: Time, handover: bool) {
         while now < until {
             self.search(until);
             if self.found == self.current {

@@ -152,8 +152,8 @@ impl Watch {
         }
     }
 
-    /// One row for each event: `time_s`, `event`, the `cause` of a loss (its drop reason), `flow` and the `number` of the
-    /// packet, where there is one; and how many were not kept.
+    /// One row for each event: `time_s`, `event`, the `cause` of a loss (its drop reason), `flow` and the `number` of
+    /// the packet, where there is one; and how many were not kept.
     pub(crate) fn events(&self) -> (Table, u64) {
         let known = |value: Option<u32>| value.map_or(f64::NAN, f64::from);
         let mut table = Table::default();

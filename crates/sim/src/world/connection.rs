@@ -50,11 +50,11 @@ pub(super) enum Reader {
 
 /// All connections of a world.
 pub(super) struct Connections {
-    all: Vec<Connection>,
+    connections: Vec<Connection>,
     /// Where the next packet is written.
     blank: Box<Payload>,
     /// Of two hosts, by the one that opens: the connections that may know something of the other.
-    known: BTreeMap<Hosts, Vec<u32>>,
+    by_hosts: BTreeMap<Hosts, Vec<u32>>,
 }
 
 /// Two hosts, in the order of who opens a connection: a user and a server, or a server and the gateway of a place.
@@ -62,7 +62,7 @@ type Hosts = (Way, bool, u32);
 
 impl Default for Connections {
     fn default() -> Connections {
-        Connections { all: Vec::new(), blank: Packets::no_payload(), known: BTreeMap::new() }
+        Connections { connections: Vec::new(), blank: Packets::no_payload(), by_hosts: BTreeMap::new() }
     }
 }
 
@@ -76,7 +76,7 @@ impl Connections {
         readers: [Reader; 2],
         schedule: &mut Schedule,
     ) -> u32 {
-        let connection = self.all.len() as u32;
+        let connection = self.connections.len() as u32;
         let mut end = |way: Way| {
             let reader = readers[way as usize];
             let holds_reads = site.link(way) == Link::Terrestrial && matches!(reader, Reader::Proxy(_));
@@ -85,13 +85,13 @@ impl Connections {
             let machine = schedule.add(Machine::of(EndpointId { connection, way }));
             Endpoint { protocol, reader, machine, log: None, window: 0, delivered_bytes, acknowledged_bytes }
         };
-        self.all.push(Connection { site, ends: [end(Way::Forward), end(Way::Backward)] });
+        self.connections.push(Connection { site, ends: [end(Way::Forward), end(Way::Backward)] });
         connection
     }
 
     /// The class of service of the packets that a connection sends from now on.
     pub(super) fn set_class(&mut self, connection: u32, class: u32) {
-        self.all[connection as usize].site.class = class;
+        self.connections[connection as usize].site.class = class;
     }
 
     /// Has each connection keep a log that is opened from now on: of each end a file in `directory`.
@@ -99,7 +99,7 @@ impl Connections {
     /// # Errors
     /// A file cannot be created.
     pub(super) fn keep_logs(&mut self, directory: &Path) -> io::Result<()> {
-        for Connection { site, ends } in &mut self.all {
+        for Connection { site, ends } in &mut self.connections {
             for (end, place) in ends.iter_mut().zip(["sender", "receiver"]) {
                 if end.protocol.keep_log() {
                     end.log = Some(Box::new(Log::create(directory, site.flow, place)?));
@@ -114,24 +114,24 @@ impl Connections {
     /// # Errors
     /// The first error that any write met.
     pub(super) fn complete_logs(&mut self) -> io::Result<()> {
-        let ends = self.all.iter_mut().flat_map(|connection| &mut connection.ends);
+        let ends = self.connections.iter_mut().flat_map(|connection| &mut connection.ends);
         ends.filter_map(|end| end.log.as_mut()).try_for_each(|log| log.finish())
     }
 
     #[inline]
     pub(super) fn site(&self, connection: u32) -> &Site {
-        &self.all[connection as usize].site
+        &self.connections[connection as usize].site
     }
 
     #[inline]
     pub(super) fn end(&self, connection: u32, way: Way) -> &Endpoint {
-        &self.all[connection as usize].ends[way as usize]
+        &self.connections[connection as usize].ends[way as usize]
     }
 
     /// Opens a connection whose application stands at the end whose packets go `way`: the end that opens it, which is
     /// to be entered then.
     pub(super) fn open(&mut self, now: Time, connection: u32, way: Way) -> Way {
-        let Connection { site, ends } = &self.all[connection as usize];
+        let Connection { site, ends } = &self.connections[connection as usize];
         let way = if ends[way as usize].protocol.opens_at_user() { site.of_user() } else { way };
         self.act(now, EndpointId { connection, way }, Act::Open);
         self.act(now, EndpointId { connection, way: way.back() }, Act::Accept);
@@ -142,7 +142,7 @@ impl Connections {
     /// The users of a place get other addresses: the ends that take notice, which are to be entered then.
     pub(super) fn change_addresses(&mut self, now: Time, place: u32) -> Vec<EndpointId> {
         let mut changed = Vec::new();
-        for (connection, Connection { site, ends }) in (0..).zip(&mut self.all) {
+        for (connection, Connection { site, ends }) in (0..).zip(&mut self.connections) {
             let way = site.of_user();
             if site.place == place && site.link(way) == Link::Uplink && ends[way as usize].protocol.change_address(now)
             {
@@ -155,32 +155,32 @@ impl Connections {
 
     /// The end that opens is told what its host knows of the other from the newest connection that knows something.
     fn recall(&mut self, connection: u32, way: Way) {
-        let Connection { site, ends } = &self.all[connection as usize];
+        let Connection { site, ends } = &self.connections[connection as usize];
         if ends[way as usize].protocol.memory().is_none() {
             return;
         }
         let terrestrial = site.link(way) == Link::Terrestrial;
         let hosts = (way, terrestrial, if terrestrial { site.place } else { site.user });
-        let earlier = self.known.entry(hosts).or_default();
-        let protocol = |connection: u32| &self.all[connection as usize].ends[way as usize].protocol;
+        let earlier = self.by_hosts.entry(hosts).or_default();
+        let protocol = |connection: u32| &self.connections[connection as usize].ends[way as usize].protocol;
         let memory = |&connection: &u32| protocol(connection).memory().filter(|memory| memory.has_cookie());
         let known = earlier.iter().rposition(|connection| memory(connection).is_some());
         let told = known.and_then(|at| memory(&earlier[at]));
         earlier.drain(..known.unwrap_or(0));
         earlier.push(connection);
         if let Some(told) = told {
-            self.all[connection as usize].ends[way as usize].protocol.recall(told);
+            self.connections[connection as usize].ends[way as usize].protocol.recall(told);
         }
     }
 
     /// An application acts at an endpoint, which is to be entered then.
     pub(super) fn act(&mut self, now: Time, id: EndpointId, act: Act) {
-        self.all[id.connection as usize].ends[id.way as usize].protocol.act(now, act);
+        self.connections[id.connection as usize].ends[id.way as usize].protocol.act(now, act);
     }
 
     /// The next stream on which more has arrived at an endpoint, and how much in all.
     pub(super) fn poll_stream(&mut self, id: EndpointId) -> Option<(u32, u64)> {
-        self.all[id.connection as usize].ends[id.way as usize].protocol.poll_stream()
+        self.connections[id.connection as usize].ends[id.way as usize].protocol.poll_stream()
     }
 
     /// What an endpoint is asked to answer is in a slot, and the answer is sent from there. Returns whether that is so;
@@ -221,7 +221,7 @@ impl Connections {
 
     #[inline(always)]
     fn answer_once(&mut self, now: Time, id: EndpointId, prompt: Prompt, slot: u32, under: &mut Underlay) -> Answered {
-        let Connection { site, ends: [server, user] } = &mut self.all[id.connection as usize];
+        let Connection { site, ends: [server, user] } = &mut self.connections[id.connection as usize];
         let (end, peer) = if id.way == Way::Forward { (server, user) } else { (user, server) };
         let payload = &mut *under.ledger.packets.get_mut(slot).payload;
         if matches!(prompt, Prompt::Packet) && !end.reader.only_takes(payload) {
@@ -274,7 +274,7 @@ impl Connections {
         mut sent: bool,
         under: &mut Underlay,
     ) -> (Reader, bool) {
-        let Connection { site, ends: [server, user] } = &mut self.all[id.connection as usize];
+        let Connection { site, ends: [server, user] } = &mut self.connections[id.connection as usize];
         let (end, peer) = if id.way == Way::Forward { (server, user) } else { (user, server) };
         let answer = end.protocol.handle(now, input, &mut self.blank, &mut |payload, sent_before| {
             let slot = under.ledger.packets.reserve();
