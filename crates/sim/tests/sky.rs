@@ -107,6 +107,15 @@ fn the_delay_follows_the_range() {
     assert!((50.0..1000.0).contains(&path.doppler_rate_max_hz_per_s.unwrap()), "{path:?}");
 }
 
+#[test]
+fn a_last_hop_far_from_the_geometry_is_told() {
+    let warnings = |edits: &[&str]| scenario(SHELL, edits).plan().unwrap().warnings().to_vec();
+    let told =
+        |edits: &[&str]| warnings(edits).iter().any(|warning| warning.starts_with("last_hop.delay: packets take"));
+    assert!(!told(&["last_hop.delay=5 ms"]) && !told(&["last_hop.delay=orbit"]));
+    assert!(told(&["last_hop.delay=119 ms"]), "{:?}", warnings(&["last_hop.delay=119 ms"]));
+}
+
 /// A satellite that comes nearer makes the carrier higher.
 #[test]
 fn the_doppler_shift_is_positive_while_the_satellite_comes() {

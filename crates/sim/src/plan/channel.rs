@@ -48,6 +48,8 @@ pub fn channel_streams(streams: Streams, user: u64) -> impl FnMut(&'static str) 
     move |purpose| Box::new(streams.stream(&format!("channel.{purpose}"), user))
 }
 
+/// How far the last hop's delay may be from the geometric one without a warning: satellites of low orbits are nearer.
+const LARGEST_DIFFERENCE: Duration = Duration::from_millis(10);
 /// The longest delay of a last hop. The Moon is 1.3 s away; every channel is drawn for as long ahead.
 const LONGEST_DELAY: Duration = Duration::from_secs(60);
 
@@ -69,4 +71,17 @@ pub(super) fn propagation(config: &ScenarioConfig, path: &PathPlan) -> Result<Pr
             ScenarioError::new("last_hop.delay", message)
         }),
     }
+}
+
+/// What to know about a delay of the last hop that the satellites' geometry contradicts.
+pub(super) fn delay_warning(config: &ScenarioConfig, path: &PathPlan) -> Option<String> {
+    let OrOrbit::Given(delay) = config.last_hop.delay else { return None };
+    let geometric = path.propagation()?.mean();
+    ((delay.as_secs_f64() - geometric.as_secs_f64()).abs() > LARGEST_DIFFERENCE.as_secs_f64()).then(|| {
+        format!(
+            "last_hop.delay: packets take {delay} between satellite and users, who are {:.1} ms apart on average, as \
+             path delays are told: \"orbit\" would follow that",
+            geometric.as_secs_f64() * 1e3
+        )
+    })
 }

@@ -11,8 +11,8 @@ pub(crate) mod plans;
 use std::sync::Arc;
 
 use access::{AccessConfig, AccessPlan};
-use channel::propagation;
 pub use channel::{channel_streams, check_users, load_channel};
+use channel::{delay_warning, propagation};
 pub(crate) use flows::{FlowPlan, PepPlan};
 use flows::{flow_plans, padding_warnings};
 pub use law::draw_law;
@@ -55,6 +55,7 @@ impl Plan {
         let model = load_channel(&config.channel, &mut files, path.geometry().as_ref())?;
         check_users(model.as_ref(), config.users())?;
         let hop = propagation(&config, &path)?;
+        let of_delay = delay_warning(&config, &path);
         let base_rtt = (path.mean(config.duration) + hop.mean()) * 2;
         config.last_hop.check(base_rtt, config.users() as usize).map_err(|error| error.within("last_hop"))?;
         let access = config.access.as_ref().map(|access: &AccessConfig| access.plan(&mut files)).transpose();
@@ -70,6 +71,7 @@ impl Plan {
                 .into_iter()
                 .chain(path_warnings)
                 .chain(of_rate)
+                .chain(of_delay)
                 .chain(of_channel)
                 .chain(padding_warnings(&config))
                 .collect(),
