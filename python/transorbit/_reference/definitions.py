@@ -41,8 +41,8 @@ _SERIES = """
 that ends at the instant; the rest is the state at that instant. What belongs to the path, the last hop and the return
 link is the same in the rows of all flows. The interval is `record.interval`; where a run has more than `record.samples`
 instants, every other one is dropped and the interval doubles, so that memory does not grow with the duration. No count
-is lost by that, but what comes after the last instant is in no row: where the interval does not divide the duration, the
-rows have less than the summary.
+is lost by that, but what comes after the last instant is in no row: where the interval does not divide the duration,
+the rows have less than the summary.
 """
 
 

@@ -1,9 +1,9 @@
 //! The network control centre (NCC): it assigns the slots of dedicated access.
 //!
-//! A terminal that has data and no connection requests one, and slots for what has arrived at that instant. A round trip
-//! later it is connected: the burst time plan may then grant it slots, and it requests more by the capacity category of
-//! the scenario, so what arrives in between waits for another round trip. Each request takes effect a
-//! round trip after it was sent, at the beginning of a superframe. A connection without data for some time is released.
+//! A terminal that has data and no connection requests one, and slots for what has arrived at that instant. A round
+//! trip later it is connected: the burst time plan may then grant it slots, and it requests more by the capacity
+//! category of the scenario, so what arrives in between waits for another round trip. Each request takes effect a round
+//! trip after it was sent, at the beginning of a superframe. A connection without data for some time is released.
 //!
 //! Sources: the categories, EN 301 790 section 6.4.1, which EN 301 545-2 takes over; dedicated access and its burst
 //! time plan, EN 301 545-2 sections 7.2.6 and 6.2.2.8 (TBTP2); equal shares of all slots among the connected terminals,
