@@ -319,7 +319,7 @@ kind = "clear"
 
 [last_hop]
 rate       = "1 Mbit/s"
-delay      = "10 ms"
+delay      = "orbit"
 scheduler  = { kind = "droptail", buffer = "1 bdp" }
 harq       = { kind = "none" }
 reordering = { enabled = false }
@@ -356,6 +356,9 @@ def test_a_run_over_a_file_has_the_delay_of_skyfield(tmp_path: Path) -> None:
     assert abs(result.summary["path"]["one_way_delay_min_s"] - delays[0]) < 1e-6
     assert abs(result.summary["path"]["one_way_delay_max_s"] - delays[1]) < 1e-6
     assert result.summary["warnings"] == []
+
+    near = to.Scenario.load(tmp_path / "scenario.toml").set("last_hop.delay=10 ms").run()
+    assert near.summary["warnings"][0].startswith("last_hop.delay: packets take 10 ms")
 
     late = SCENARIO.replace('file = "geo.tle"', 'file = "geo.tle", epoch = "2025-06-30T00:00:00"')
     (tmp_path / "scenario.toml").write_text(late)
