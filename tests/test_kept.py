@@ -11,7 +11,7 @@ import sys
 import time
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 import pytest
@@ -418,6 +418,39 @@ def test_a_result_is_kept_though_nobody_reads_what_is_printed() -> None:
         line = " ".join([*arguments, f"closed-{number}", "--no-plots", closed])
         assert subprocess.run(["sh", "-c", line.replace("200 ms", "200ms")], timeout=60, check=False).returncode == 0
         assert to.Result.load(f"closed-{number}").summary["simulated_s"] == 0.2
+
+
+@pytest.mark.usefixtures("here")
+@pytest.mark.parametrize(
+    ("arguments", "file"),
+    [
+        (["capacity", "lab-fixed", "--users", "2", "--duration", "1 s"], "capacity.json"),
+        (["access", "plr", "--method", "aloha", "--packets", "10", "--bursts", "1000"], "provenance.json"),
+    ],
+)
+def test_a_study_is_kept_though_nobody_reads_what_is_printed(arguments: list[str], file: str) -> None:
+    with subprocess.Popen([*PROGRAM, *arguments, "--no-plots", "--out", "gone"], stdout=subprocess.PIPE) as process:
+        assert process.stdout
+        process.stdout.close()
+        assert process.wait(60) == 0
+    assert Path("gone", file).is_file()
+
+
+@pytest.mark.usefixtures("here")
+def test_ctrl_c_waits_until_a_study_is_written(
+    command: Callable[..., Outcome], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    save = to.Capacity.save
+
+    def late(study: to.Capacity, *arguments: Any, **options: Any) -> Path:
+        os.kill(os.getpid(), signal.SIGINT)
+        return save(study, *arguments, **options)
+
+    monkeypatch.setattr(to.Capacity, "save", late)
+    outcome = command("capacity", "lab-fixed", "--users", "2", "--duration", "1 s", "--no-plots", "--out", "late")
+
+    assert (outcome.code, outcome.err) == (130, "transorbit: stopped; the study is whole\n")
+    assert Path("late", "capacity.json").is_file()
 
 
 EARLY = """

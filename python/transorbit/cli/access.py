@@ -100,16 +100,17 @@ def plr(
             raise _of_options(error, methods) from None
         except KeyboardInterrupt:
             raise KeyboardInterrupt("the study was stopped, and nothing of it is kept") from None
+    # What is written stays where the reader of the output has gone.
+    if out:
+        study.save(out, plots=plots, **look)
+    if plot:
+        write_plot(study.plot(**look), plot)
     write_csv(study.table, csv)
     if json_:
         print(json.dumps(study.report, indent=2, ensure_ascii=False), flush=True)
     elif not quiet and csv != Path("-"):
         print(_curves(study), flush=True)
-    if plot:
-        write_plot(study.plot(**look), plot)
-    if out:
-        study.save(out, plots=plots, **look)
-        if not (quiet or json_ or csv == Path("-")):
+        if out:
             print(f"Study: {out}")
 
 

@@ -221,22 +221,26 @@ def capacity(
         check_out(out, same=_folder.is_of(out, ready.identity(root)), force=force)
         _folder.check_replaceable(out, _folder.CAPACITY)
     stopped = None
-    with show.progress(enabled=not quiet) as progress:
-        try:
-            study = to.capacity(
-                ready, users=counts, schedulers=schedulers, duration=duration, seed=root, progress=progress
-            )
-        except to.ScenarioError as error:
-            raise _of_options(error) from None
-        except to.CapacityInterrupted as stop:
-            study, stopped = stop.study, str(stop)
+    # From the end of the study until it is written Ctrl-C waits.
+    with _interrupt.held() as interrupted:
+        with show.progress(enabled=not quiet) as progress:
+            try:
+                study = to.capacity(
+                    ready, users=counts, schedulers=schedulers, duration=duration, seed=root, progress=progress
+                )
+            except to.ScenarioError as error:
+                raise _of_options(error) from None
+            except to.CapacityInterrupted as stop:
+                study, stopped = stop.study, str(stop)
+        if out:
+            study.save(out, plots=plots, **look)
+    if interrupted.is_set() and stopped is None:
+        stopped = "stopped; the study is whole"
     if json_:
         print(json.dumps(study.report, indent=2, ensure_ascii=False), flush=True)
     elif not quiet:
         print(show.capacity(study), flush=True)
-    if out:
-        study.save(out, plots=plots, **look)
-        if not (quiet or json_):
+        if out:
             print(f"Study: {out}")
     if stopped:
         print(f"transorbit: {stopped}", file=sys.stderr)
