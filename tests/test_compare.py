@@ -147,6 +147,13 @@ def test_a_plot_of_no_series_names_the_setting(command: Callable[..., Outcome]) 
         to.Result.load("a").plot("goodput")
 
 
+def test_a_plot_of_queues_that_were_not_recorded_names_the_setting(command: Callable[..., Outcome]) -> None:
+    assert command(*RUN, "--set", "record.queue_delays=false", "--out", "a").code == 0
+    done = command("plot", "a", "queue-delay")
+    assert done.code == 2
+    assert done.err.endswith("nothing to show in this plot: record.queue_delays = false, and true is expected\n")
+
+
 def test_the_default_goodput_of_a_sweep_is_over_the_time_of_the_run(
     here: Path, command: Callable[..., Outcome]
 ) -> None:

@@ -155,7 +155,11 @@ impl RandomFrame {
     /// added one by one.
     pub fn room(&self, columns: &Columns) -> Option<u32> {
         match (&self.replicas, &self.receiver) {
-            (&ReplicaLaw::Fixed(replicas), Receiver::Equal(_)) if self.is_open() => Some(columns.free() / replicas),
+            (&ReplicaLaw::Fixed(replicas), Receiver::Equal(_))
+                if self.layout.draws_columns() && !self.blocks.is_empty() =>
+            {
+                Some(columns.free() / replicas)
+            }
             _ => None,
         }
     }
@@ -173,12 +177,6 @@ impl RandomFrame {
                 self.layout.place_in_columns(block, slots, free, &mut digits);
             }
         });
-    }
-
-    /// Whether each block has a slot in each column, so that it has room where the terminal has columns left.
-    #[inline]
-    fn is_open(&self) -> bool {
-        self.layout.one_amplifier && self.layout.has_all_columns() && !self.blocks.is_empty()
     }
 
     fn choose_block(

@@ -21,9 +21,10 @@ impl RandomLayout {
         if self.one_amplifier { self.block_slots.min(self.timeslots) } else { self.block_slots }
     }
 
-    /// Whether each block has a slot in each column.
+    /// Whether bursts are drawn among the free columns of a terminal: it has one amplifier, and each block has a slot
+    /// in each column.
     #[inline]
-    pub(super) fn has_all_columns(&self) -> bool {
-        self.block_slots >= self.timeslots
+    pub(super) fn draws_columns(&self) -> bool {
+        self.one_amplifier && self.block_slots >= self.timeslots
     }
 }

@@ -38,7 +38,7 @@ impl RandomLayout {
         columns: &mut Columns,
         digits: &mut Digits<'_, impl Rng + ?Sized>,
     ) {
-        if self.one_amplifier && self.has_all_columns() {
+        if self.draws_columns() {
             return columns.draw(|free| self.place_in_columns(block, slots, free, digits));
         }
         for replica in 0..slots.len() {
@@ -54,8 +54,8 @@ impl RandomLayout {
         }
     }
 
-    /// As [`RandomLayout::place`] for one amplifier where each block has all columns: draws a carrier and a free column
-    /// until their slot is one of the block's.
+    /// As [`RandomLayout::place`] where [`RandomLayout::draws_columns`]: draws a carrier and a free column until their
+    /// slot is one of the block's.
     #[inline(always)]
     pub(super) fn place_in_columns(
         &self,
