@@ -29,7 +29,7 @@ pub struct AccessConfig {
     /// The highest bit rate of a terminal; without it, its slots are the limit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_rate: Option<BitRate>,
-    /// The capacity of a terminal's queue; without it there is no limit.
+    /// The capacity of a terminal's queue; without it there is no limit. An empty queue takes one datagram of any size.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub buffer: Option<Bytes>,
     /// A terminal has one amplifier, so it sends on one carrier at a time. Without this limit it has one for each

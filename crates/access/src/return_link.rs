@@ -195,7 +195,8 @@ impl ReturnLink {
         let Datagram { id, terminal: number, bytes, position } = datagram;
         let bits = u64::from(bytes) * 8 + self.datagram_bits;
         let terminal = &mut self.terminals[number as usize];
-        if terminal.waiting_bits() + bits > self.buffer_bits {
+        let waiting_bits = terminal.waiting_bits();
+        if waiting_bits > 0 && waiting_bits + bits > self.buffer_bits {
             self.outputs.push_back(Output::Dropped { id, reason: DropReason::Overflow, access: None });
             return;
         }

@@ -212,6 +212,15 @@ fn a_full_queue_refuses() {
     assert_eq!((refused, outputs.len()), (vec![2], 4));
 }
 
+/// As at the last hop. A datagram of 300 B takes 302 of encapsulation.
+#[test]
+fn an_empty_queue_takes_a_datagram_of_any_size() {
+    let mut link = link(&config(r#"{ "method": { "kind": "crdsa" }, "buffer": "300 B" }"#), 1);
+    let outputs = run(&mut link, &[(0.001, 0, 300), (0.001, 0, 300), (0.9, 0, 300)], 2.0);
+    let sent = outputs.iter().filter(|(_, output)| matches!(output, Output::Sent { .. })).map(|(id, _)| *id);
+    assert_eq!(sent.collect::<Vec<_>>(), [0, 2]);
+}
+
 #[test]
 fn a_datagram_is_lost_with_any_of_its_parts() {
     // Slotted ALOHA, two terminals on a block of two slots each frame: packets collide half of the time.
