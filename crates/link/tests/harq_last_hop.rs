@@ -348,7 +348,7 @@ fn adaptive_harq_without_padding_scales_its_plan() {
         run.finish();
         (run.hop.harq().bursts, run.hop.coded_bits())
     };
-    assert_eq!(run(true, 210), (3, 53_520));
-    assert_eq!(run(false, 1115), (3, 53_520));
-    assert_eq!(run(false, 210), (3, 10_080));
+    assert_eq!(run(true, 210), (4, 53_520));
+    assert_eq!(run(false, 1115), (4, 53_520));
+    assert_eq!(run(false, 210), (4, 10_080));
 }

@@ -86,10 +86,12 @@ fn agrees_with_the_calibration_of_the_channel() {
 
 #[test]
 fn block_fading_gives_quantiles_of_one_over_a_uniform_variable() {
-    // c uniform on 0 to 1: N_1 = K / (1/2), N_1 + N_2 = K / 0.3, and all in all K / 0.15 is more than there is.
+    // c uniform on 0 to 1: N_1 = K / (1/2), N_1 + N_2 = K / 0.3, and all in all K / 0.15 is more than there is: the
+    // rest is halved.
     let law = uniform_block_fading(4, 100_001);
     let sizes = transmission_sizes(&ideal(1.0), &TARGETS, &law);
-    assert_near(&sizes, &[17_840.0, 8920.0 / 0.3 - 17_840.0, 53_520.0 - 8920.0 / 0.3], |_| 2.0);
+    let half = (53_520.0 - 8920.0 / 0.3) / 2.0;
+    assert_near(&sizes, &[17_840.0, 8920.0 / 0.3 - 17_840.0, half, half], |_| 2.0);
 }
 
 #[test]
@@ -109,12 +111,28 @@ fn independent_draws_use_what_was_received_before() {
 fn a_transmission_without_bits_is_not_made() {
     let clear = TransmissionLaw { transmissions: 4, samples: vec![1.0; 400] };
     assert_eq!(transmission_sizes(&ideal(1.0), &TARGETS, &clear), [8920, 44_600]);
-    let deaf = TransmissionLaw { transmissions: 4, samples: vec![0.0; 400] };
-    assert_eq!(transmission_sizes(&ideal(1.0), &TARGETS, &deaf), [53_520]);
     // N^2 - 1.22 K N + 0.2 K^2 = 0
     let whole = (8920.0 * (1.22 + (1.22f64 * 1.22 - 0.8).sqrt()) / 2.0).ceil();
     assert_near(&transmission_sizes(&CODE, &TARGETS, &clear)[..1], &[whole], |_| 0.0);
     assert_eq!(transmission_sizes(&CODE, &[], &TransmissionLaw { transmissions: 1, samples: vec![1.0; 5] }), [53_520]);
+}
+
+/// Whatever is sent first, the transmissions after it still have something to send.
+#[test]
+fn what_no_size_reaches_leaves_bits_for_the_others() {
+    let deaf = TransmissionLaw { transmissions: 4, samples: vec![0.0; 400] };
+    assert_eq!(transmission_sizes(&ideal(1.0), &TARGETS, &deaf), [13_380; 4]);
+    // Erasures of 55 %: the first target is out of reach with one transmission, the others with those after it.
+    let erased = (0..4000usize).map(|i| f32::from((i / 4 * 389 + i % 4 * 251) % 1000 >= 550)).collect();
+    let law = TransmissionLaw { transmissions: 4, samples: erased };
+    let sizes = transmission_sizes(&CODE, &TARGETS, &law);
+    let (decoded, _) = outcome(&CODE, &sizes, &law);
+    assert_eq!((sizes.len(), sizes[0]), (4, 13_380), "{sizes:?}");
+    assert!(decoded.iter().sum::<usize>() > 850, "{decoded:?} of 1000");
+    // The first target is reached, the second is not.
+    let two = TransmissionLaw { transmissions: 4, samples: [1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0].repeat(50) };
+    let whole = transmission_sizes(&ideal(1.0), &[0.4, 0.7, 0.9], &two);
+    assert_eq!(whole, [8920, 14_867, 14_867, 14_866]);
 }
 
 /// The threshold rises as more bits are sent, but a packet that is decoded needs no more.
@@ -174,12 +192,13 @@ proptest! {
         prop_assert_eq!(sizes.iter().sum::<u32>(), 53_520);
         prop_assert!(sizes.iter().all(|&size| size > 0) && sizes.len() <= 4);
         if sizes.len() == 4 {
-            let (decoded, _) = outcome(&block, &sizes, &law);
-            let mut until = 0;
             for (transmission, target) in TARGETS.into_iter().enumerate() {
-                until += decoded[transmission];
+                let until = |sizes: &[u32]| outcome(&block, sizes, &law).0[..=transmission].iter().sum::<usize>();
                 // The quantile lies between two order statistics: at least the packets up to the lower one are decoded.
-                prop_assert!(until > (target * (rows - 1) as f64) as usize, "{until} of {rows} after {transmission}");
+                let wanted = (target * (rows - 1) as f64) as usize;
+                let (decoded, before) = (until(&sizes), &sizes[..transmission]);
+                let all_left = [before, &[53_520 - before.iter().sum::<u32>()]].concat();
+                prop_assert!(decoded > wanted || until(&all_left) <= wanted + 1, "{decoded} after {transmission}");
             }
         }
     }

@@ -82,7 +82,8 @@ impl Block {
 /// The coded bits of each transmission.
 ///
 /// Transmission i gets the `targets[i]`-quantile of the bits that packets still need after the transmissions before it;
-/// the last, beyond the targets, gets the rest. A transmission without bits (its target is met before) is left out, so
+/// the last, beyond the targets, gets the rest. If all the rest of the codeword would not reach a target, the rest is
+/// divided evenly among the transmissions left. A transmission without bits (its target is met before) is left out, so
 /// there may be fewer than `law.transmissions`.
 ///
 /// # Panics
@@ -99,8 +100,9 @@ pub fn transmission_sizes(block: &Block, targets: &[f64], law: &TransmissionLaw)
         for ((missing, received), row) in missing.iter_mut().zip(&received).zip(rows.clone()) {
             *missing = block.missing(f64::from(sent), *received, f64::from(row[transmission]));
         }
-        let wanted = quantile(&mut missing, target).ceil();
-        let size = wanted.min(f64::from(block.coded_bits - sent)) as u32;
+        let (wanted, left) = (quantile(&mut missing, target).ceil(), block.coded_bits - sent);
+        let share = left.div_ceil((targets.len() + 1 - transmission) as u32);
+        let size = if wanted > f64::from(left) { share } else { wanted as u32 };
         sent += size;
         for (received, row) in received.iter_mut().zip(rows.clone()) {
             *received += f64::from(size) * f64::from(row[transmission]);
