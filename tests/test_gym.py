@@ -65,6 +65,7 @@ def test_a_window_fills_the_path_and_then_its_queue() -> None:
     assert large[3] == pytest.approx(60, abs=2)
     summary = env.summary()
     assert summary["flows"][0]["congestion"] == "transorbit.gym"
+    assert env.summary() == summary
     assert summary["flows"][0]["lost_overflow"] == 0
 
 

@@ -188,6 +188,17 @@ def test_steps_do_not_change_the_result(leo: to.Scenario) -> None:
     assert in_steps.finish().summary_json() == at_once.finish().summary_json()
 
 
+def test_a_finished_run_is_over_and_knows_what_it_was_of(leo: to.Scenario) -> None:
+    run = _core.Scenario.from_toml(leo.replace({"duration": "1 s"}).to_toml(), ".").simulation(7)
+    run.advance(1.0)
+    run.finish()
+
+    assert (run.seed, run.duration_s, run.kept()[0].count("seed = 7")) == (7, 1.0, 1)
+    for ask in (lambda: run.now_s, lambda: run.advance(1.0), run.finish):
+        with pytest.raises(RuntimeError, match="the run is finished"):
+            ask()
+
+
 def test_recording_does_not_steer(leo: to.Scenario) -> None:
     digests = {
         leo.replace({"record": record}).run().summary["digest"]

@@ -420,7 +420,8 @@ class Simulation:
     @property
     def longest_packet(self) -> int: ...
     def replay(self, log: bytes) -> None: ...
-    def finish(self, partial: bool = False) -> Record: ...
+    def finish(self, partial: bool = False) -> Record:
+        """End the run: its result up to now. Afterwards there is neither a run nor its memory."""
 
 @final
 class Emulation:

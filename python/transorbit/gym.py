@@ -68,6 +68,7 @@ class _Env(gymnasium.Env["NDArray[np.float32]", "NDArray[np.float32]"]):
         self._names[kind] = [*self._names[kind], _NAME]
         self._scenario._core.check(self._names)
         self._simulation: _core.Simulation | None = None
+        self._summary: dict[str, Any] | None = None
         # Before the first episode as after one.
         self._now, self._end = 0.0, 0.0
 
@@ -79,6 +80,7 @@ class _Env(gymnasium.Env["NDArray[np.float32]", "NDArray[np.float32]"]):
             return policy if (kind, name) == (self._kind, _NAME) else plugins.REGISTRY.find(kind, name)
 
         self._simulation = self._scenario._core.simulation(root, find, self._scenario._plans, self._names)
+        self._summary = None
         self._end = self._simulation.duration_s - 1e-9
         self._now = 0.0
 
@@ -106,9 +108,10 @@ class _Env(gymnasium.Env["NDArray[np.float32]", "NDArray[np.float32]"]):
 
         if self._simulation is None:
             raise gymnasium.error.ResetNeeded("summary: there is no episode yet: call reset() first")
-        summary: dict[str, Any] = json.loads(self._simulation.finish(self._now < self._end).summary_json())
-        self._now = self._simulation.duration_s
-        return summary
+        if self._summary is None:
+            self._summary = json.loads(self._simulation.finish(self._now < self._end).summary_json())
+            self._now = self._simulation.duration_s
+        return self._summary
 
 
 class ControllerEnv(_Env):

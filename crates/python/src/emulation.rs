@@ -77,7 +77,7 @@ impl Emulation {
             let mut session = self.session.lock().unwrap_or_else(PoisonError::into_inner);
             let session = session.as_mut().ok_or(EmulationError::NoDevices)?;
             session.run(run, &stops)
-        });
+        })?;
         let _ = (&self.woken).read(&mut [0; 64]);
         ended.map_err(|error| match error {
             EmulationError::Run(error) => broken(error),

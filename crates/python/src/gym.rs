@@ -71,7 +71,7 @@ impl Steering {
             (shared.acks, shared.rtt_sum_s, shared.delivered, shared.lost) = (0, 0.0, 0, 0);
             shared.delivered_bytes = 0;
         }
-        simulation.with(py, |run| run.advance(until)).map_err(broken)?;
+        simulation.with(py, |run| run.advance(until))?.map_err(broken)?;
         let mut shared = locked(&self.shared);
         if shared.acks > 0 {
             shared.rtt_s = shared.rtt_sum_s / f64::from(shared.acks);
@@ -168,7 +168,7 @@ impl Weights {
             queues.served_bytes.fill(0);
             queues.seen.fill(None);
         }
-        simulation.with(py, |run| run.advance(until)).map_err(broken)?;
+        simulation.with(py, |run| run.advance(until))?.map_err(broken)?;
         let queues = locked(&self.shared);
         let seen = queues.seen.iter().zip(&queues.served_bytes).map(|(seen, served)| match seen {
             Some(queue) => (queue.packets, queue.head_wait.as_secs_f64(), queue.information, *served),

@@ -1,7 +1,7 @@
 //! Runs and their results.
 
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use pyo3::exceptions::{PyOSError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
@@ -21,19 +21,32 @@ pyo3::create_exception!(
 /// A run. Threads may share it: their calls wait for each other.
 #[pyclass(module = "transorbit._core", frozen)]
 pub(crate) struct Simulation {
-    inner: Mutex<sim::Simulation>,
+    plan: Arc<sim::Plan>,
+    seed: u64,
+    /// Until it is finished.
+    inner: Mutex<Option<sim::Simulation>>,
     /// The exception that a user's code raised.
     raised: Raised,
 }
 
 impl Simulation {
     pub(crate) fn new(inner: sim::Simulation, raised: Raised) -> Simulation {
-        Simulation { inner: Mutex::new(inner), raised }
+        let (plan, seed) = (Arc::clone(inner.plan()), inner.seed());
+        Simulation { plan, seed, inner: Mutex::new(Some(inner)), raised }
     }
 
-    /// Calls `act` with the run. The GIL is released meanwhile, because a user's code may need it.
-    pub(crate) fn with<T: Send>(&self, py: Python<'_>, act: impl FnOnce(&mut sim::Simulation) -> T + Send) -> T {
-        py.detach(|| act(&mut self.inner.lock().unwrap_or_else(PoisonError::into_inner)))
+    /// Calls `act` with the run. The GIL is released meanwhile, because a user's code may need it. Raises RuntimeError
+    /// if the run is finished.
+    pub(crate) fn with<T: Send>(
+        &self,
+        py: Python<'_>,
+        act: impl FnOnce(&mut sim::Simulation) -> T + Send,
+    ) -> PyResult<T> {
+        py.detach(|| self.lock().as_mut().map(act)).ok_or_else(finished)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Option<sim::Simulation>> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Raises the exception of a user's code.
@@ -46,52 +59,51 @@ impl Simulation {
 impl Simulation {
     /// Length of the run in simulated seconds.
     #[getter]
-    fn duration_s(&self, py: Python<'_>) -> f64 {
-        self.with(py, |run| run.duration().as_secs_f64())
+    fn duration_s(&self) -> f64 {
+        self.plan.config().duration.as_secs_f64()
     }
 
     /// Simulated seconds that have passed.
     #[getter]
-    fn now_s(&self, py: Python<'_>) -> f64 {
+    fn now_s(&self, py: Python<'_>) -> PyResult<f64> {
         self.with(py, |run| run.now().as_secs_f64())
     }
 
     /// The root of the random streams.
     #[getter]
-    fn seed(&self, py: Python<'_>) -> u64 {
-        self.with(py, |run| run.seed())
+    fn seed(&self) -> u64 {
+        self.seed
     }
 
     /// The scenario as TOML with the run's seed and every default filled in, which names copies of its inputs by names
     /// relative to a result folder; and for each input: its name in the scenario, the name of the copy, the SHA-256,
     /// the contents.
     fn kept(&self, py: Python<'_>) -> Kept {
-        let (plan, seed) = self.with(py, |run| (Arc::clone(run.plan()), run.seed()));
-        kept(py, &plan, seed)
+        kept(py, &self.plan, self.seed)
     }
 
     /// Whether the scenario wants a packet capture.
     #[getter]
-    fn wants_packets(&self, py: Python<'_>) -> bool {
+    fn wants_packets(&self, py: Python<'_>) -> PyResult<bool> {
         self.with(py, |run| run.wants_packets())
     }
 
     /// Writes every packet from now on into files in this folder, if the scenario wants a packet capture.
     fn record_packets(&self, py: Python<'_>, directory: PathBuf) -> PyResult<()> {
-        Ok(self.with(py, |run| run.record_packets(&directory))?)
+        Ok(self.with(py, |run| run.record_packets(&directory))??)
     }
 
     /// Keeps single events from now on, and packets that are sent between these seconds.
-    fn watch(&self, py: Python<'_>, from_s: f64, until_s: f64) {
+    fn watch(&self, py: Python<'_>, from_s: f64, until_s: f64) -> PyResult<()> {
         let [from, until] = [from_s, until_s].map(|at| Time::from_secs_f64(at.max(0.0)));
-        self.with(py, |run| run.watch(from, until));
+        self.with(py, |run| run.watch(from, until))
     }
 
     /// Runs up to the given simulated time, at most to the end. Other Python threads run meanwhile. An exception of a
     /// user's code is raised here.
     fn advance(&self, py: Python<'_>, until_s: f64) -> PyResult<()> {
         let until = Time::from_secs_f64(until_s);
-        self.with(py, |run| run.advance(until)).map_err(broken)?;
+        self.with(py, |run| run.advance(until))?.map_err(broken)?;
         self.raise()
     }
 
@@ -102,20 +114,20 @@ impl Simulation {
     }
 
     /// The flows whose ends are outside, each with its user.
-    fn external_flows(&self, py: Python<'_>) -> Vec<(u32, u32)> {
+    fn external_flows(&self, py: Python<'_>) -> PyResult<Vec<(u32, u32)>> {
         self.with(py, |run| run.external_flows())
     }
 
     /// Bytes of the longest packet that the last hop carries.
     #[getter]
-    fn longest_packet(&self, py: Python<'_>) -> u32 {
+    fn longest_packet(&self, py: Python<'_>) -> PyResult<u32> {
         self.with(py, |run| run.longest_packet())
     }
 
     /// Offers all packets of a log (24 bytes each: `<QIIIBBxx`, nanoseconds, flow, bytes, class or all ones, end, mark)
     /// at their instants. Raises ValueError if it is no log of this scenario.
     fn replay(&self, py: Python<'_>, log: &[u8]) -> PyResult<()> {
-        let replayed = self.with(py, |run| run.replay(log));
+        let replayed = self.with(py, |run| run.replay(log))?;
         self.raise()?;
         replayed.map_err(|error| match error {
             sim::ReplayError::Run(error) => broken(error),
@@ -123,14 +135,19 @@ impl Simulation {
         })
     }
 
-    /// The result up to now; `partial` marks a run that was stopped before its end. The last packets are handled here,
-    /// so a user's code may be called, and its exception is raised.
+    /// Ends the run: its result up to now. `partial` marks a run that was stopped before its end. The last packets are
+    /// handled here, so a user's code may be called, and its exception is raised. Afterwards there is neither a run nor
+    /// its memory: what asks for it raises RuntimeError.
     #[pyo3(signature = (partial=false))]
     fn finish(&self, py: Python<'_>, partial: bool) -> PyResult<Record> {
-        let record = self.with(py, |run| run.finish(partial)).map_err(broken)?;
+        let record = py.detach(|| Some(self.lock().take()?.finish(partial))).ok_or_else(finished)?.map_err(broken)?;
         self.raise()?;
         Ok(Record { inner: record })
     }
+}
+
+fn finished() -> PyErr {
+    PyRuntimeError::new_err("the run is finished")
 }
 
 pub(crate) fn broken(error: sim::RunError) -> PyErr {

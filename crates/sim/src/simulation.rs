@@ -146,11 +146,11 @@ impl Simulation {
         self.world.quiet_until()
     }
 
-    /// The result up to now; `partial` marks it as that of a run stopped before its end.
+    /// Ends the run: its result up to now. `partial` marks it as that of a run stopped before its end.
     ///
     /// # Errors
     /// If a packet appeared or vanished, or the packets could not be written.
-    pub fn finish(&mut self, partial: bool) -> Result<Record, RunError> {
+    pub fn finish(mut self, partial: bool) -> Result<Record, RunError> {
         self.world.complete_capture().map_err(|error| RunError::Capture(error.to_string()))?;
         self.world.record(&self.plan, self.seed, partial).map_err(RunError::Conservation)
     }

@@ -12,8 +12,8 @@ fn method(name: &str) -> String {
     format!("access.method={name}")
 }
 
-fn mean(flows: &[FlowSummary], value: impl Fn(&FlowSummary) -> f64) -> f64 {
-    flows.iter().map(value).sum::<f64>() / flows.len() as f64
+fn mean(flows: &[Box<FlowSummary>], value: impl Fn(&FlowSummary) -> f64) -> f64 {
+    flows.iter().map(|flow| value(flow)).sum::<f64>() / flows.len() as f64
 }
 
 /// Kuhn et al. 2015, table 3: when the first and the last packet of a transfer of 30 kB are received that begins at 10

@@ -28,7 +28,7 @@ fn downloads(users: u32, scheduler: &str, edits: &[&str]) -> Record {
 
 fn mean(record: &Record, value: fn(&sim::FlowSummary) -> Option<f64>) -> f64 {
     let flows = &record.summary.flows;
-    flows.iter().filter_map(value).sum::<f64>() / flows.len() as f64
+    flows.iter().filter_map(|flow| value(flow)).sum::<f64>() / flows.len() as f64
 }
 
 const DT_S: &str = r#"{ kind = "droptail", buffer = "1 bdp/sqrt(n)/n" }"#;

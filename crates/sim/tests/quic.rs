@@ -11,7 +11,7 @@ fn quic(edits: &[&str]) -> Record {
     run(LABORATORY, &[&[QUIC], edits].concat())
 }
 
-fn flow(edits: &[&str]) -> FlowSummary {
+fn flow(edits: &[&str]) -> Box<FlowSummary> {
     quic(edits).summary.flows[0].clone()
 }
 

@@ -31,14 +31,14 @@ transport    = "udp"
 traffic      = { kind = "voice", packet = "210 B", rate = "64 kbit/s", activity = "pareto" }
 "#;
 
-fn flows(record: &Record) -> &[FlowSummary] {
+fn flows(record: &Record) -> &[Box<FlowSummary>] {
     &record.summary.flows
 }
 
 /// Every packet with data is received, lost for one of the reasons, or in flight at the end; `only_data`: there are no
 /// others.
 fn check_reasons(record: &Record, only_data: bool) {
-    let sum = |count: &dyn Fn(&FlowSummary) -> u64| flows(record).iter().map(count).sum::<u64>();
+    let sum = |count: &dyn Fn(&FlowSummary) -> u64| flows(record).iter().map(|flow| count(flow)).sum::<u64>();
     let lost = |flow: &FlowSummary| flow.lost.total();
     let (conservation, last_hop) = (&record.summary.conservation, &record.summary.last_hop);
     let open = sum(&|flow| flow.sent_packets) - sum(&|flow| flow.received_packets) - sum(&lost);

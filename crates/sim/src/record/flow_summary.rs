@@ -89,18 +89,18 @@ macro_rules! flow_columns {
         }
 
         impl $name {
-            pub(crate) fn of(facts: &FlowFacts<'_>) -> $name {
-                $name {
+            pub(crate) fn of(facts: &FlowFacts<'_>) -> Box<$name> {
+                Box::new($name {
                     $($field: {
                         let made: fn(&FlowFacts<'_>) -> $type = $made;
                         made(facts)
                     }),+
-                }
+                })
             }
         }
 
         /// One row for each flow.
-        pub(super) fn flow_table(flows: &[$name]) -> Table {
+        pub(super) fn flow_table(flows: &[Box<$name>]) -> Table {
             let mut table = Table::default();
             $(<$type as Cell>::add(&mut table, stringify!($field), flows.iter().map(|flow| &flow.$field));)+
             table

@@ -29,7 +29,7 @@ report! {
         /// The files that the scenario names, in the order of reading.
         inputs: Vec<InputFile>,
         /// An entry for each flow, and the table `flows.parquet`.
-        flows: Vec<FlowSummary>,
+        flows: Vec<Box<FlowSummary>>,
         /// What the users got, one with another. A user's goodput is all that its flows delivered, divided by the time
         /// from the opening of its first flow to the end of the run.
         users: UsersSummary,

@@ -5,7 +5,7 @@ use std::io;
 use std::path::Path;
 
 use engine::MachineId;
-use transport::{Act, Answer, Input, Prompt, Reply, Transport, Wake};
+use transport::{Act, Answer, Input, Lifetime, Prompt, Reply, Transport, Wake};
 use units::Time;
 
 use super::log::Log;
@@ -116,6 +116,11 @@ impl Connections {
     pub(super) fn complete_logs(&mut self) -> io::Result<()> {
         let ends = self.connections.iter_mut().flat_map(|connection| &mut connection.ends);
         ends.filter_map(|end| end.log.as_mut()).try_for_each(|log| log.finish())
+    }
+
+    /// The connections by their numbers, after a run.
+    pub(super) fn into_each(self) -> Vec<Option<Connection>> {
+        self.connections.into_iter().map(Some).collect()
     }
 
     #[inline]
@@ -290,6 +295,19 @@ impl Connections {
             under.schedule_link(now, site, id.way);
         }
         (end.reader, advanced)
+    }
+}
+
+impl Connection {
+    /// The end whose packets go `way`.
+    pub(super) fn end(&self, way: Way) -> &Endpoint {
+        &self.ends[way as usize]
+    }
+
+    /// Of both ends, where the transport may end connections.
+    pub(super) fn lifetimes(&self) -> Option<[&Lifetime; 2]> {
+        let [forward, backward] = &self.ends;
+        Some([forward.protocol.lifetime()?, backward.protocol.lifetime()?])
     }
 }
 

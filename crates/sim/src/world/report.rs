@@ -9,6 +9,7 @@ use link::LastHopReport;
 use transport::{EndCause, Lifetime};
 use units::{Db, Frequency, Time};
 
+use super::connection::Connection;
 use super::flow::{Application, Flow};
 use super::place::Place;
 use super::proxy::Proxy;
@@ -71,20 +72,18 @@ impl World {
         self.taps().watch = Some(Watch::new(from, until));
     }
 
-    /// The result of the run so far.
+    /// The result of the run so far, which ends here.
     ///
     /// # Errors
     /// Packets appeared or vanished.
-    pub(crate) fn record(&mut self, plan: &Plan, seed: u64, partial: bool) -> Result<Record, String> {
+    pub(crate) fn record(mut self, plan: &Plan, seed: u64, partial: bool) -> Result<Record, String> {
         let config = plan.config();
         let now = self.now;
         // So that the counters are those of now.
         self.under.network.places.iter_mut().for_each(|place| place.work_last_hop(now, &self.under.ledger));
         let conservation = self.conservation()?;
         let elapsed = self.now.since(Time::ZERO);
-        let flows = self.flows.iter().zip(&self.under.ledger.recorder.flows).enumerate();
-        let flows: Vec<FlowSummary> =
-            flows.map(|(id, (flow, record))| self.summarise(id as u32, flow, record)).collect();
+        let flows = self.end_flows();
         let place = self.place();
         let last_hop = place.last_hop.report(elapsed);
         let access = place.return_link.as_ref().map(|link| link.report(self.now));
@@ -109,7 +108,7 @@ impl World {
             events: self.under.ledger.recorder.digest.events(),
             conservation,
             users: self.users_summary(&flows),
-            flows,
+            flows: flows.summaries,
         };
         let watch = self.under.ledger.recorder.watch();
         let (events, more_events, packets) = watch.map_or_else(Default::default, |watch| {
@@ -137,11 +136,11 @@ impl World {
         Ok(Conservation { created, delivered, dropped, in_flight, dropped_by_reason })
     }
 
-    fn users_summary(&self, flows: &[FlowSummary]) -> UsersSummary {
+    fn users_summary(&self, flows: &EndedFlows) -> UsersSummary {
         // Of each user with an open flow: when the first was opened, and what all were delivered.
         let mut users: BTreeMap<u32, (Time, u64)> = BTreeMap::new();
-        for (flow, record) in flows.iter().zip(&self.under.ledger.recorder.flows) {
-            let Some(opened_at) = record.opened_at else { continue };
+        for (flow, &opened_at) in flows.summaries.iter().zip(&flows.opened_at) {
+            let Some(opened_at) = opened_at else { continue };
             let (first, delivered) = users.entry(flow.user).or_insert((opened_at, 0));
             *first = opened_at.min(*first);
             *delivered += flow.delivered_bytes;
@@ -153,7 +152,7 @@ impl World {
     fn warnings_of(
         &self,
         config: &ScenarioConfig,
-        flows: &[FlowSummary],
+        flows: &EndedFlows,
         last_hop: &LastHopReport,
         access: Option<&AccessReport>,
         partial: bool,
@@ -189,48 +188,48 @@ impl World {
                 warnings.push(format!("no flow belongs to the class \"{}\" of the last hop", class.name));
             }
         }
-        warnings.extend(self.ended_connections(flows));
+        warnings.extend(flows.cut_off());
         // A browser may need fewer connections than it has.
         let spare = |id: u32| {
             let first = self.applications[self.flows[id as usize].application as usize].first_flow;
-            id != first && self.under.ledger.recorder.flows[id as usize].opened_at.is_none()
+            id != first && flows.opened_at[id as usize].is_none()
         };
-        let silent = flows.iter().filter(|flow| flow.received_packets == 0 && !spare(flow.id)).count();
+        let silent = flows.summaries.iter().filter(|flow| flow.received_packets == 0 && !spare(flow.id)).count();
         if silent > 0 {
             let hint = access.map_or(String::new(), |access| random_access_hint(config, access));
-            warnings.push(format!("{silent} of {} flows delivered nothing{hint}", flows.len()));
+            warnings.push(format!("{silent} of {} flows delivered nothing{hint}", self.flows.len()));
         }
         warnings
     }
 
-    /// Connections that their library ended while data were left, if any did.
-    fn ended_connections(&self, flows: &[FlowSummary]) -> Option<String> {
-        let lifetimes = |flow: &FlowSummary| self.lifetimes(&self.flows[flow.id as usize]);
-        let cut_off =
-            |flow: &&FlowSummary| lifetimes(flow).is_some_and(|ends| ends.into_iter().any(|end| end.is_cut_off));
-        let (first, count) = (flows.iter().find(cut_off)?, flows.iter().filter(cut_off).count());
-        let cause = &Lifetime::first_end(lifetimes(first)?)?.cause;
-        let hint = match cause {
-            EndCause::IdleTimeout => ": nothing arrived any more, and nobody opened another, as reopen does",
-            EndCause::InternalError => ": more than 1,024 gaps in what had arrived, if receive_window lets them be",
-            _ => "",
-        };
-        let (of, id, after) = (flows.len(), first.id, first.ended_after_s.unwrap_or(0.0));
-        Some(format!(
-            "{count} of {of} flows ended before their time, first flow {id} after {after:.1} s ({cause}{hint})"
-        ))
+    /// Summarises the flows one after the other, and gives up what each held: the memory of one serves the next.
+    fn end_flows(&mut self) -> EndedFlows {
+        let mut connections = std::mem::take(&mut self.connections).into_each();
+        let records = std::mem::take(&mut self.under.ledger.recorder.flows);
+        let mut ended = EndedFlows::with_capacity(records.len());
+        for ((id, flow), record) in (0..).zip(&self.flows).zip(records) {
+            let connection = connections[flow.connection as usize].take().expect("a flow has a connection of its own");
+            let pep = flow.proxy.map(|proxy| {
+                let proxy = &self.proxies[proxy as usize];
+                let terrestrial = connections[proxy.terrestrial as usize].take().expect("so has a proxy");
+                proxy_summary(proxy, &terrestrial)
+            });
+            ended.add(self.summarise(id, flow, &record, &connection, pep), record.opened_at, connection.lifetimes());
+        }
+        ended
     }
 
-    /// Of both ends of a flow, where its transport may end connections.
-    fn lifetimes(&self, flow: &Flow) -> Option<[&Lifetime; 2]> {
-        let of = |way| self.connections.end(flow.connection, way).protocol().lifetime();
-        Some([of(Way::Forward)?, of(Way::Backward)?])
-    }
-
-    fn summarise(&self, id: u32, flow: &Flow, record: &FlowRecord) -> FlowSummary {
+    fn summarise(
+        &self,
+        id: u32,
+        flow: &Flow,
+        record: &FlowRecord,
+        connection: &Connection,
+        pep: Option<PepSummary>,
+    ) -> Box<FlowSummary> {
         let kind = &self.kinds[flow.kind as usize];
-        let sender = self.connections.end(flow.connection, Way::Forward).protocol();
-        let receiver = self.connections.end(flow.connection, Way::Backward);
+        let (sender, receiver) = (connection.end(Way::Forward).protocol(), connection.end(Way::Backward));
+        let application = self.application_of(id, flow);
         FlowSummary::of(&FlowFacts {
             id,
             user: flow.user,
@@ -245,26 +244,13 @@ impl World {
             closed: receiver.protocol().has_been_closed(),
             access_kind: self.access_kind(record.accessed),
             voice: record.listener.as_ref().and_then(|listener| listener.quality(record.lost_packets())),
-            web: self.application_of(id, flow).and_then(|application| application.source.report()),
-            experience: self.application_of(id, flow).map_or_else(Default::default, |application| {
+            web: application.and_then(|application| application.source.report()),
+            experience: application.map_or_else(Default::default, |application| {
                 application.source.experience(self.now, [record.lost_packets(), record.lost_backward])
             }),
-            lifetimes: self.lifetimes(flow),
-            pep: flow.proxy.map(|proxy| self.summarise_proxy(&self.proxies[proxy as usize])),
+            lifetimes: connection.lifetimes(),
+            pep,
         })
-    }
-
-    fn summarise_proxy(&self, proxy: &Proxy) -> PepSummary {
-        let counters = self.connections.end(proxy.terrestrial, Way::Forward).protocol().counters();
-        PepSummary {
-            congestion: proxy.congestion.to_string(),
-            sent_packets: counters.data_segments_sent,
-            retransmitted_packets: counters.retransmitted_segments,
-            rto_events: counters.rto_events,
-            rtt_mean_s: mean_s(counters.rtt_sum, counters.rtt_samples),
-            relayed_bytes: self.connections.end(proxy.terrestrial, Way::Backward).delivered_bytes(),
-            held_bytes_max: proxy.held_bytes_max,
-        }
     }
 
     /// The only place, so far.
@@ -283,6 +269,64 @@ impl World {
         let used = [Access::Random, Access::Dedicated].into_iter().filter(|&access| accessed[access as usize]);
         let names: Vec<&str> = used.map(|access| link.name_of(access)).collect();
         (!names.is_empty()).then(|| names.join("+"))
+    }
+}
+
+fn proxy_summary(proxy: &Proxy, terrestrial: &Connection) -> PepSummary {
+    let counters = terrestrial.end(Way::Forward).protocol().counters();
+    PepSummary {
+        congestion: proxy.congestion.to_string(),
+        sent_packets: counters.data_segments_sent,
+        retransmitted_packets: counters.retransmitted_segments,
+        rto_events: counters.rto_events,
+        rtt_mean_s: mean_s(counters.rtt_sum, counters.rtt_samples),
+        relayed_bytes: terrestrial.end(Way::Backward).delivered_bytes(),
+        held_bytes_max: proxy.held_bytes_max,
+    }
+}
+
+/// What is known of the flows after a run.
+struct EndedFlows {
+    /// One by one, in memory that the flows before gave up.
+    #[expect(clippy::vec_box, reason = "a list of a million summaries takes memory of its own")]
+    summaries: Vec<Box<FlowSummary>>,
+    /// When each was opened.
+    opened_at: Vec<Option<Time>>,
+    /// Those whose connection its library ended while data were left: how many, and the first with its cause.
+    cut_off: usize,
+    first_cut_off: Option<(u32, EndCause)>,
+}
+
+impl EndedFlows {
+    fn with_capacity(flows: usize) -> EndedFlows {
+        let (summaries, opened_at) = (Vec::with_capacity(flows), Vec::with_capacity(flows));
+        EndedFlows { summaries, opened_at, cut_off: 0, first_cut_off: None }
+    }
+
+    fn add(&mut self, summary: Box<FlowSummary>, opened_at: Option<Time>, lifetimes: Option<[&Lifetime; 2]>) {
+        if let Some(ends) = lifetimes.filter(|ends| ends.iter().any(|end| end.is_cut_off)) {
+            if self.cut_off == 0 {
+                self.first_cut_off = Lifetime::first_end(ends).map(|end| (summary.id, end.cause.clone()));
+            }
+            self.cut_off += 1;
+        }
+        self.summaries.push(summary);
+        self.opened_at.push(opened_at);
+    }
+
+    /// A warning of the connections that were cut off, if any were.
+    fn cut_off(&self) -> Option<String> {
+        let (id, cause) = self.first_cut_off.as_ref()?;
+        let hint = match cause {
+            EndCause::IdleTimeout => ": nothing arrived any more, and nobody opened another, as reopen does",
+            EndCause::InternalError => ": more than 1,024 gaps in what had arrived, if receive_window lets them be",
+            _ => "",
+        };
+        let (count, of) = (self.cut_off, self.summaries.len());
+        let after = self.summaries[*id as usize].ended_after_s.unwrap_or(0.0);
+        Some(format!(
+            "{count} of {of} flows ended before their time, first flow {id} after {after:.1} s ({cause}{hint})"
+        ))
     }
 }
 
