@@ -36,34 +36,45 @@ pub fn passes(orbits: &Orbits, station: &Station, minimum_elevation: Angle, [beg
     let sky = StationSky { orbits, station, sin_mask: libm::sin(minimum_elevation.as_radians()), begin, end };
     let looks = ((end - begin) / LOOK_EVERY_S).ceil().max(1.0) as u64;
     let mut positions = Vec::new();
-    let mut rises: Vec<Option<Option<f64>>> = vec![None; orbits.len()];
+    let mut open: Vec<Option<OpenPass>> = vec![None; orbits.len()];
     let mut passes = Vec::new();
     let mut before = begin;
     for look in 0..=looks {
         let now = (begin + look as f64 * LOOK_EVERY_S).min(end);
         orbits.positions_at(now, &mut positions);
         let horizon = station.at(now);
-        for (number, rise) in rises.iter_mut().enumerate() {
-            let up = horizon.look(positions[number]).1 >= sky.sin_mask;
-            match (*rise, up) {
-                (None, true) if look == 0 => *rise = Some(None),
-                (None, true) => *rise = Some(Some(sky.crossing(number, before, now))),
-                (Some(rose), false) => {
+        for (number, open) in open.iter_mut().enumerate() {
+            let sine = horizon.look(positions[number]).1;
+            match (&mut *open, sine >= sky.sin_mask) {
+                (None, true) => {
+                    let rise_s = (look > 0).then(|| sky.crossing(number, before, now));
+                    *open = Some(OpenPass { rise_s, highest_look: (sine, now) });
+                }
+                (Some(pass), true) if sine > pass.highest_look.0 => pass.highest_look = (sine, now),
+                (Some(pass), false) => {
                     let set = sky.crossing(number, before, now);
-                    passes.push(sky.pass(number, rose, Some(set)));
-                    *rise = None;
+                    passes.push(sky.pass(number, *pass, Some(set)));
+                    *open = None;
                 }
                 _ => {}
             }
         }
         before = now;
     }
-    let still = rises.into_iter().enumerate().filter_map(|(number, rise)| rise.map(|rose| (number, rose)));
-    passes.extend(still.map(|(number, rose)| sky.pass(number, rose, None)));
+    let still = open.into_iter().enumerate().filter_map(|(number, open)| open.map(|pass| (number, pass)));
+    passes.extend(still.map(|(number, pass)| sky.pass(number, pass, None)));
     passes.sort_by(|a, b| {
         a.rise_s.unwrap_or(begin).total_cmp(&b.rise_s.unwrap_or(begin)).then(a.satellite.cmp(&b.satellite))
     });
     passes
+}
+
+/// A pass that has not ended yet.
+#[derive(Clone, Copy)]
+struct OpenPass {
+    rise_s: Option<f64>,
+    /// The sine of the highest elevation of the looks so far, and when that was.
+    highest_look: (f64, f64),
 }
 
 struct StationSky<'a> {
@@ -95,9 +106,12 @@ impl StationSky<'_> {
         f64::midpoint(before, after)
     }
 
-    fn pass(&self, number: usize, rise_s: Option<f64>, set_s: Option<f64>) -> Pass {
-        let (mut low, mut high) = (rise_s.unwrap_or(self.begin), set_s.unwrap_or(self.end));
-        // The elevation of a pass has one maximum: a third without it is cut off (ternary search).
+    /// The elevation of a pass may have several maxima, as over a Molniya orbit: the search stays between the looks
+    /// beside the highest one, where there is one.
+    fn pass(&self, number: usize, OpenPass { rise_s, highest_look: (_, near) }: OpenPass, set_s: Option<f64>) -> Pass {
+        let mut low = rise_s.unwrap_or(self.begin).max(near - LOOK_EVERY_S);
+        let mut high = set_s.unwrap_or(self.end).min(near + LOOK_EVERY_S);
+        // A third without the maximum is cut off (ternary search).
         while high - low > PRECISION_S {
             let third = (high - low) / 3.0;
             let [left, right] = [low + third, high - third].map(|at| self.look(number, at).1);
@@ -204,6 +218,8 @@ pub fn footprint(position: Vector, seconds: f64, minimum_elevation: Angle, point
 mod tests {
     use super::*;
     use crate::satellites::constellation::Constellation;
+    use crate::satellites::elements::{ElementOrbits, ElementSet};
+    use crate::satellites::epoch::Epoch;
     use crate::satellites::presets::preset;
 
     fn leo() -> Constellation {
@@ -243,6 +259,37 @@ mod tests {
         }
         assert!(found.len() > 10 && found.iter().filter(|pass| pass.rise_s.is_none()).count() >= 1);
         assert!(found.windows(2).all(|pair| pair[0].rise_s.unwrap_or(0.0) <= pair[1].rise_s.unwrap_or(0.0)));
+    }
+
+    #[test]
+    fn a_pass_with_two_maxima_culminates_at_the_higher_one() {
+        let station = Station::new(&Place::from_degrees(43.6, 1.4));
+        let mut twice = 0;
+        for node in (0..360).step_by(30) {
+            // An orbit as of a Molniya satellite: above Europe for hours, it may come high twice in a pass.
+            let set = ElementSet {
+                name: "Molniya".to_owned(),
+                number: 1,
+                epoch: Epoch::from_date(2024, 1, 1).unwrap(),
+                mean_motion: 2.006,
+                eccentricity: 0.7,
+                inclination: 63.4,
+                right_ascension: f64::from(node),
+                argument_of_perigee: 280.0,
+                mean_anomaly: 10.0,
+                drag: 0.0,
+            };
+            let orbits = Orbits::Elements(ElementOrbits::new(std::slice::from_ref(&set), set.epoch).unwrap());
+            for pass in passes(&orbits, &station, Angle::from_degrees(10.0), [0.0, 86_400.0]) {
+                let (from, to) = (pass.rise_s.unwrap_or(0.0), pass.set_s.unwrap_or(86_400.0));
+                let instants = (0..=400).map(|look| from + f64::from(look) / 400.0 * (to - from));
+                let sines: Vec<f64> = instants.map(|at| station.at(at).look(orbits.position_of(0, at)).1).collect();
+                let highest = libm::sin(pass.highest.as_radians());
+                assert!(sines.iter().all(|&sine| sine <= highest + 1e-9), "{node} deg: {pass:?}");
+                twice += usize::from(sines.windows(3).filter(|w| w[1] > w[0] && w[1] >= w[2]).count() > 1);
+            }
+        }
+        assert!(twice >= 3, "{twice} passes with two maxima");
     }
 
     #[test]
