@@ -1,7 +1,8 @@
 //! How a channel's series goes on between bursts: with the clock, or as another simulator read it from a file.
 //!
-//! What is simplified: the law by which adaptive HARQ sizes transmissions is that of a packet sent alone; other packets
-//! between its transmissions take the series further.
+//! What is simplified: the law by which adaptive HARQ sizes transmissions is that of a packet sent alone; with `burst`
+//! other packets between its transmissions take the series further. With `block` the law is exact for two
+//! transmissions; of more, all of a packet's neighbours are taken to be the same number of blocks apart.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -89,11 +90,19 @@ impl ChannelModel for HeldModel {
     }
 
     fn transmission_law(&self, spacing: Duration, transmissions: usize, streams: &mut MakeRng<'_>) -> TransmissionLaw {
-        let spacing = match self.held {
-            Held::Burst { step } => step,
-            Held::Time | Held::Block { .. } => spacing,
-        };
-        self.model.transmission_law(spacing, transmissions, streams)
+        match self.held {
+            Held::Time => self.model.transmission_law(spacing, transmissions, streams),
+            Held::Burst { step } => self.model.transmission_law(step, transmissions, streams),
+            Held::Block { length, step } => {
+                let [fewer, more] = blocks_apart(spacing, length, step);
+                let law = self.model.transmission_law(fewer, transmissions, streams);
+                let share = (spacing.as_nanos() % length.as_nanos()) as f64 / length.as_nanos() as f64;
+                match share > 0.0 && fewer != more {
+                    true => mixed(law, &self.model.transmission_law(more, transmissions, streams), share),
+                    false => law,
+                }
+            }
+        }
     }
 
     fn law_identity(&self) -> Option<String> {
@@ -123,6 +132,33 @@ impl ChannelModel for HeldModel {
     fn speed_mps(&self) -> Option<f64> {
         self.model.speed_mps()
     }
+
+    fn user_bytes(&self) -> u64 {
+        self.model.user_bytes() + size_of::<HeldChannel>() as u64
+    }
+}
+
+/// How far apart in the series two transmissions are that are sent `spacing` apart: with as many borders of blocks
+/// between them as a spacing has whole lengths, and with one more. More than an hour is an hour: fades are forgotten by
+/// then, and the law of a longer way takes longer to draw.
+fn blocks_apart(spacing: Duration, length: Duration, step: Duration) -> [Duration; 2] {
+    let [spacing, length, step] = [spacing, length, step].map(|span| u128::from(span.as_nanos()));
+    [0, 1].map(|more| {
+        let apart = spacing + (spacing / length + more) * (step - length);
+        Duration::from_nanos(apart.min(u128::from(LONGEST.as_nanos())) as u64)
+    })
+}
+
+/// Packets of two laws in turn, of which `share` are of `other`; packets are independent.
+fn mixed(mut law: TransmissionLaw, other: &TransmissionLaw, share: f64) -> TransmissionLaw {
+    let size = law.transmissions.max(1);
+    for (row, (own, others)) in law.samples.chunks_mut(size).zip(other.samples.chunks(size)).enumerate() {
+        let until = |row: usize| (row as f64 * share).floor();
+        if until(row + 1) > until(row) {
+            own.copy_from_slice(others);
+        }
+    }
+    law
 }
 
 struct HeldChannel {
@@ -266,6 +302,61 @@ mod tests {
         let (time, burst) = (build(Held::Time), build(Held::Burst { step }));
         assert_eq!(law(burst.as_ref(), spacing), law(time.as_ref(), step));
         assert_ne!(burst.law_identity(), time.law_identity());
+    }
+
+    #[test]
+    fn the_law_of_blocks_is_of_transmissions_some_blocks_apart() {
+        let ms = Duration::from_millis;
+        let build = |held| Lms { held, ..Lms::default() }.load(&mut units::MemoryFiles::new(), None).unwrap();
+        let law = |model: &dyn ChannelModel, spacing| model.transmission_law(spacing, 3, &mut streams(1));
+        let time = build(Held::Time);
+        let block = |length, step| build(Held::Block { length: ms(length), step: ms(step) });
+        // Twenty blocks later is twenty steps later.
+        assert_eq!(law(block(1, 10_000).as_ref(), ms(20)), law(time.as_ref(), ms(200_000)));
+        // Blocks that follow each other are the clock's.
+        assert_eq!(law(block(30, 30).as_ref(), ms(20)), law(time.as_ref(), ms(20)));
+        // Half of the packets cross a border, which takes them 960 ms further.
+        let [near, far] = [20, 980].map(|apart| law(time.as_ref(), ms(apart)));
+        let rows = |law: &TransmissionLaw| law.samples.chunks(3).map(<[f32]>::to_vec).collect::<Vec<_>>();
+        let (mixed, near, far) = (rows(&law(block(40, 1000).as_ref(), ms(20))), rows(&near), rows(&far));
+        let of = |law: &[Vec<f32>]| mixed.iter().zip(law).filter(|(row, other)| row == other).count();
+        assert!(of(&near) >= mixed.len() / 2 && of(&far) >= mixed.len() / 2, "{} {}", of(&near), of(&far));
+        // An hour is the most.
+        assert_eq!(blocks_apart(Duration::from_secs(60), ms(1), LONGEST), [LONGEST; 2]);
+    }
+
+    /// A series of 0 dB and of a deep fade in turn, 200 ms each: both bursts of a pair meet the same or not.
+    #[test]
+    fn the_law_of_blocks_is_what_pairs_of_bursts_meet() {
+        let rows: String =
+            (0..2000).map(|row| format!("{},{}\n", f64::from(row) / 10.0, 100 * (row / 2 % 2))).collect();
+        let mut files = units::MemoryFiles::new();
+        files.insert("fades.csv".into(), rows.as_bytes().into());
+        let ms = Duration::from_millis;
+        for (length, step, spacing) in [(40, 291, 20), (40, 231, 30), (10, 71, 25), (10, 131, 20), (50, 50, 130)] {
+            let held = Held::Block { length: ms(length), step: ms(step) };
+            let config = Trace { file: "fades.csv".into(), offset: Duration::ZERO, reference_snr: Db::new(0.0), held };
+            let model = config.load(&mut files, None).unwrap();
+            let law = model.transmission_law(ms(spacing), 2, &mut streams(1));
+            let alike = law.samples.chunks(2).filter(|pair| (pair[0] > 0.1) == (pair[1] > 0.1)).count();
+            let expected = alike as f64 / (law.samples.len() / 2) as f64;
+            let (mut channel, mut met, packets) = (model.build(0, &mut streams(1)), 0, 20_000);
+            for packet in 0..packets {
+                let sent = Time::ZERO + Duration::from_nanos(packet * 213_456_789);
+                let first = channel.burst_snr(sent).get() > -50.0;
+                met += u64::from(first == (channel.burst_snr(sent + ms(spacing)).get() > -50.0));
+            }
+            let share = met as f64 / packets as f64;
+            assert!((share - expected).abs() < 0.015, "{length} {step} {spacing}: {share} but {expected}");
+        }
+    }
+
+    #[test]
+    fn a_users_memory_is_that_of_its_series() {
+        let build = |held| Lms { held, ..Lms::default() }.load(&mut units::MemoryFiles::new(), None).unwrap();
+        let (time, burst) = (build(Held::Time), build(Held::Burst { step: Duration::from_millis(1) }));
+        assert!(time.user_bytes() > 2048 && burst.user_bytes() > time.user_bytes());
+        assert!(burst.user_bytes() < time.user_bytes() + 200);
     }
 
     #[test]
