@@ -98,7 +98,9 @@ impl Sight<'_> {
         let snr: Box<dyn Fn(View) -> Db> = match (self.link_budget, self.carrier) {
             (Some(budget), Some(carrier)) => {
                 let rain = budget.load_rain(files).map_err(|error| error.within("link_budget"))?;
-                warnings.extend(rain.warning(geometry.as_deref()));
+                let given = self.elevation.and_then(OrOrbit::given).map(Angle::as_degrees);
+                let elevations = geometry.as_deref().and_then(Geometry::elevations).or(given.map(|at| (at, at)));
+                warnings.extend(elevations.map(|met| rain.warnings(met)).unwrap_or_default());
                 Box::new(move |view: View| {
                     let range = budget.range.given().unwrap_or(Length::from_metres(view.range_m));
                     budget.line_of_sight(carrier, range, rain.at(view.elevation_deg))
@@ -152,7 +154,7 @@ impl Snr {
 
 /// The geometry that `field` needs, or an error about `field`.
 fn needed<'a>(geometry: Option<&'a Arc<Geometry>>, field: &str) -> Result<&'a Arc<Geometry>, FieldError> {
-    let missing = "follows the orbit, and the path knows no satellite: give a value, or a path over a constellation";
+    let missing = "follows the orbit, and there is no path over a constellation: give a value, or such a path";
     let geometry = geometry.ok_or_else(|| FieldError::new(field, missing.to_owned()))?;
     if geometry.elevations().is_none() {
         return Err(FieldError::new(field, "follows the orbit, and no satellite serves during the run".to_owned()));

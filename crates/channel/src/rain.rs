@@ -4,8 +4,6 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Db, FieldError, Files, RowError, number_rows, read_text};
 
-use crate::Geometry;
-
 units::registry! {
     /// Attenuation by rain.
     pub enum Rain: dyn Kind {
@@ -67,7 +65,7 @@ impl Kind for FixedRain {
     }
 
     fn load(&self, _files: &mut dyn Files) -> Result<RainTable, FieldError> {
-        Ok(RainTable { rows: vec![(0.0, self.attenuation.get())] })
+        Ok(RainTable::constant(self.attenuation.get()))
     }
 }
 
@@ -102,7 +100,12 @@ pub struct RainTable {
 
 impl RainTable {
     pub(crate) fn dry() -> RainTable {
-        RainTable { rows: vec![(0.0, 0.0)] }
+        RainTable::constant(0.0)
+    }
+
+    /// So many decibels at every elevation.
+    fn constant(db: f64) -> RainTable {
+        RainTable { rows: vec![(-90.0, db), (90.0, db)] }
     }
 
     pub(crate) fn at(&self, elevation_deg: f64) -> Db {
@@ -115,11 +118,19 @@ impl RainTable {
         Db::new(db)
     }
 
-    /// A warning if a satellite is seen below the first elevation of the table.
-    pub(crate) fn warning(&self, geometry: Option<&Geometry>) -> Option<String> {
-        let (lowest, (low, _)) = (self.rows[0].0, geometry?.elevations()?);
-        let met = format!("the table of rain begins at {lowest} deg, the satellite is seen down to {low:.1} deg");
-        (self.rows.len() > 1 && low < lowest).then(|| format!("{met}: the first row holds below as well"))
+    /// Warnings where a satellite is seen outside of the table: its lowest and its highest elevation in degrees.
+    pub(crate) fn warnings(&self, (low, high): (f64, f64)) -> Vec<String> {
+        let (first, last) = (self.rows[0].0, self.rows[self.rows.len() - 1].0);
+        let seen = |direction: &str, elevation: f64| match low == high {
+            true => format!("the satellite is seen at {low:.1} deg"),
+            false => format!("the satellite is seen {direction} to {elevation:.1} deg"),
+        };
+        let below = (low < first).then(|| {
+            format!("the table of rain begins at {first} deg, {}: the first row holds below", seen("down", low))
+        });
+        let above = (high > last)
+            .then(|| format!("the table of rain ends at {last} deg, {}: the last row holds above", seen("up", high)));
+        below.into_iter().chain(above).map(|warning| format!("{warning} as well")).collect()
     }
 
     fn parse(text: &str) -> Result<RainTable, RowError> {
@@ -154,6 +165,27 @@ mod tests {
         }
         assert_eq!(RainTable::parse("30,2\n").unwrap().at(70.0), Db::new(2.0));
         assert_eq!(RainTable::dry().at(5.0), Db::new(0.0));
+    }
+
+    #[test]
+    fn warns_of_elevations_outside_of_the_table() {
+        let table = RainTable::parse("10,8\n60,1\n").unwrap();
+        assert!(table.warnings((10.0, 60.0)).is_empty());
+        let below = "the table of rain begins at 10 deg, the satellite is seen down to 7.2 deg: the first row holds \
+                     below as well";
+        let above = "the table of rain ends at 60 deg, the satellite is seen up to 71.5 deg: the last row holds above \
+                     as well";
+        assert_eq!(table.warnings((7.2, 71.5)), [below, above]);
+        assert_eq!(table.warnings((7.2, 50.0)), [below]);
+        let fixed = "the table of rain ends at 60 deg, the satellite is seen at 80.0 deg: the last row holds above as \
+                     well";
+        assert_eq!(table.warnings((80.0, 80.0)), [fixed]);
+        assert_eq!(RainTable::parse("30,2\n").unwrap().warnings((20.0, 40.0)).len(), 2);
+        assert!(RainTable::dry().warnings((-1.0, 90.0)).is_empty());
+        let fixed = FixedRain { attenuation: Db::new(3.0) }.load(&mut units::MemoryFiles::new()).unwrap();
+        assert!(
+            fixed.at(-1.0) == Db::new(3.0) && fixed.at(33.3) == Db::new(3.0) && fixed.warnings((0.0, 90.0)).is_empty()
+        );
     }
 
     #[test]

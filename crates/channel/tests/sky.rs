@@ -29,6 +29,7 @@ fn rains() -> MemoryFiles {
     MemoryFiles::from([
         file("kink.csv", "elevation_deg,attenuation_db\n20,9\n30,1\n40,1\n"),
         file("rain.csv", "elevation_deg,attenuation_db\n10,8\n20,4\n40,2\n90,1\n"),
+        file("low-rain.csv", "10,8\n60,2\n"),
         file("bad-rain.csv", "elevation_deg,attenuation_db\n10,8\n20,wet\n"),
     ])
 }
@@ -327,8 +328,16 @@ fn rain_by_elevation_follows_what_is_given() {
 
     let low = load(&with_budget("clear", &BUDGET.replace(" }", rain)), vec![(0.0, Some((7.25, 2e6)))]);
     let warning =
-        "the table of rain begins at 10 deg, the satellite is seen down to 7.2 deg: the first row holds below as well";
+        "the table of rain begins at 10 deg, the satellite is seen at 7.2 deg: the first row holds below as well";
     assert_eq!(low.warnings(1), [warning]);
+    let warnings = |elevation: u32| {
+        let fading = format!("lms\", \"environment\": \"open\", \"elevation\": \"{elevation} deg");
+        alone(&with_budget(&fading, &BUDGET.replace(" }", &fixed_range.replace("rain.csv", "low-rain.csv"))))
+            .warnings(1)
+            .concat()
+    };
+    assert!(!warnings(40).contains("table of rain"), "{}", warnings(40));
+    assert!(warnings(80).contains("the satellite is seen at 80.0 deg: the last row holds above"), "{}", warnings(80));
 }
 
 #[test]
@@ -362,7 +371,7 @@ fn who_follows_the_orbit_says_so() {
         read(&text).entry().check().unwrap();
         let error = refusal(&text, None);
         assert_eq!(error.field, field);
-        assert!(error.message.starts_with("follows the orbit, and the path knows no satellite: "), "{error}");
+        assert!(error.message.starts_with("follows the orbit, and there is no path over a constellation: "), "{error}");
         let never = refusal(&text, Some(vec![(0.0, None)]));
         assert_eq!(never.message, "follows the orbit, and no satellite serves during the run");
     }
