@@ -52,7 +52,8 @@ pub struct ConstellationPath {
     /// The start of the run, after the constellation's reference instant.
     #[serde(default)]
     pub start: Duration,
-    /// The interval at which the route is searched; the instants of changes are located to a millisecond.
+    /// The interval at which the route is searched; the instants of changes are located to a millisecond. Between two
+    /// searches delay, elevation and distance are linear: with more than 10 s over a low orbit they are wrong.
     #[serde(default = "one_second")]
     pub step: Duration,
 }
@@ -61,6 +62,11 @@ pub struct ConstellationPath {
 const MOST_STEPS: u64 = 5_000_000;
 /// So many positions of satellites take some tens of seconds.
 const MOST_POSITIONS: u64 = 1_000_000_000;
+
+/// A step up to this is not warned of: in it a satellite at 800 km goes 5 deg across the sky.
+const LONGEST_SURE_STEP: Duration = Duration::from_secs(10);
+/// A step in which no satellite goes farther than this across the sky is not warned of either.
+const MOST_DEGREES_IN_A_STEP: f64 = 5.0;
 
 fn one_second() -> Duration {
     Duration::from_secs(1)
@@ -102,9 +108,10 @@ impl Kind for ConstellationPath {
         self.check()?;
         let sky = self.constellation.sky(files)?;
         let start = self.start.as_secs_f64();
-        let of_sky = sky.warning(start, start + duration.as_secs_f64());
+        let end = start + duration.as_secs_f64();
+        let (of_sky, of_step) = (sky.warning(start, end), self.step_warning(&sky, [start, end]));
         let trace = self.trace_over(sky, duration, files)?;
-        let warnings = of_sky.into_iter().chain(trace.warnings().iter().cloned()).collect();
+        let warnings = of_sky.into_iter().chain(of_step).chain(trace.warnings().iter().cloned()).collect();
         Ok(trace.warned(warnings))
     }
 
@@ -155,6 +162,27 @@ impl ConstellationPath {
     /// How the serving satellite of an end is chosen.
     fn policy(&self) -> HandoverPolicy {
         self.handover.clone().unwrap_or_else(|| self.constellation.handover())
+    }
+
+    /// What to know about a step in which satellites go far across the sky, during the seconds `from` to `to` after
+    /// the reference instant.
+    fn step_warning(&self, sky: &Sky, [from, to]: [f64; 2]) -> Option<String> {
+        let step = self.step.as_secs_f64().min(to - from);
+        if self.step <= LONGEST_SURE_STEP {
+            return None;
+        }
+        let instants = [from, f64::midpoint(from, to), to];
+        let rates = instants.into_iter().flat_map(|at| (0..sky.names.len() as u32).map(move |number| (at, number)));
+        let fastest = rates.map(|(at, number)| sky.overhead_rate(number, at)).fold(0.0, f64::max);
+        let degrees = (fastest * step).to_degrees();
+        (degrees > MOST_DEGREES_IN_A_STEP).then(|| {
+            format!(
+                "path.step: delay, elevation and distance are linear over {}, in which a satellite overhead goes {} \
+                 across the sky: {LONGEST_SURE_STEP} or less follows it",
+                Duration::from_secs_f64(step),
+                if degrees < 90.0 { format!("{degrees:.0} deg") } else { "from horizon to horizon".to_owned() },
+            )
+        })
     }
 
     /// The one-way delay from the start of the run for `duration`, of a path that needs no file.
@@ -249,6 +277,26 @@ mod tests {
             assert_eq!(toml::from_str::<PathConfig>(&toml::to_string(&path).unwrap()).unwrap(), path);
             assert_eq!(serde_json::from_str::<PathConfig>(&serde_json::to_string(&path).unwrap()).unwrap(), path);
         }
+    }
+
+    #[test]
+    fn a_step_in_which_satellites_go_far_is_warned_of() {
+        let place = Place::from_degrees(43.6, 1.4);
+        let warnings = |preset: &str, seconds: u64| {
+            let path = ConstellationPath {
+                step: Duration::from_secs(seconds),
+                ..ConstellationPath::new(preset.into(), place, place)
+            };
+            let trace = Kind::delays(&path, Duration::from_secs(7200), &mut MemoryFiles::new()).unwrap();
+            trace.warnings().to_vec()
+        };
+        assert!(warnings("leo-66", 1).is_empty() && warnings("leo-66", 10).is_empty());
+        let said = warnings("leo-66", 60);
+        let words = "path.step: delay, elevation and distance are linear over 60 s, in which a satellite overhead goes \
+                     32 deg across the sky: 10 s or less follows it";
+        assert_eq!(said, [words]);
+        assert!(warnings("leo-66", 3600)[0].contains("from horizon to horizon"));
+        assert!(warnings("geo", 3600).is_empty());
     }
 
     #[test]

@@ -8,7 +8,7 @@ use crate::csv::{Header, read_text, rows};
 use crate::satellites::constellation::{Constellation, LinkPattern};
 use crate::satellites::elements::{ElementOrbits, ElementSet, ElementsError, FRESH_SECONDS};
 use crate::satellites::elements_file::ElementsFile;
-use crate::satellites::frame::{Vector, inertial_to_earth_fixed};
+use crate::satellites::frame::{EARTH_RADIUS, EARTH_ROTATION, Vector, dot, inertial_to_earth_fixed};
 use crate::satellites::links::Links;
 use crate::satellites::propagation::Orbits;
 use crate::satellites::{omm, tle};
@@ -97,6 +97,15 @@ impl Sky {
         let (seconds, name) = oldest.filter(|oldest| oldest.0 > FRESH_SECONDS)?;
         let days = seconds / 86_400.0;
         Some(format!("the elements of {name} are used up to {days:.0} days from their epoch: trust them for 14"))
+    }
+
+    /// How fast a satellite goes across the sky of a place below it, `seconds` after the reference instant: its speed
+    /// relative to the turning Earth through its height, in radians per second.
+    pub fn overhead_rate(&self, number: u32, seconds: f64) -> f64 {
+        let [at, speed] = [self.orbits.position_of(number, seconds), self.orbits.velocity_of(number, seconds)];
+        let relative = [speed[0] + EARTH_ROTATION * at[1], speed[1] - EARTH_ROTATION * at[0], speed[2]];
+        let height = (dot(at, at).sqrt() - EARTH_RADIUS).max(1.0);
+        dot(relative, relative).sqrt() / height
     }
 
     /// Writes the positions of the satellites `seconds` after the reference instant in the frame fixed to the Earth (x
