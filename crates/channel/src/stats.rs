@@ -83,6 +83,8 @@ pub struct ChannelStats {
     pub fades: Vec<FadeStats>,
     /// The random processes of the fading; `None` for users that do not move.
     pub fading: Option<Fading>,
+    /// What to know before trusting the numbers.
+    pub warnings: Vec<String>,
 }
 
 /// A point of the distribution of the attenuation.
@@ -109,16 +111,18 @@ pub struct StateShare {
     pub stay_mean_m: Option<f64>,
 }
 
-/// Fades deeper than a threshold.
+/// Fades deeper than a threshold. Rate and duration are those of the series at its sampling interval: what happens
+/// between two samples is not seen, and the shadowing, a first-order autoregression, crosses a level the more often the
+/// shorter the interval is.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct FadeStats {
     /// The attenuation above which the channel is in a fade.
     pub threshold_db: f64,
     /// Share of the time in a fade, 0 to 1.
     pub share: f64,
-    /// Fades that begin, per second (the level crossing rate).
+    /// Fades that begin, per second (the level crossing rate), of the series at its sampling interval.
     pub crossings_per_s: f64,
-    /// The average fade duration; `None` if none began.
+    /// The average fade duration, of the series at its sampling interval; `None` if none began.
     pub duration_mean_s: Option<f64>,
 }
 
@@ -176,6 +180,10 @@ pub fn measure(model: &dyn ChannelModel, duration: Duration, streams: &mut MakeR
     }
     let step_s = step_of(model, None).as_secs_f64();
     let count = samples.max(1) as f64;
+    let fades = levels.fades(step_s);
+    let mut warnings = model.warnings(1);
+    // Between two samples of other channels nothing happens.
+    warnings.extend(model.doppler_hz().and_then(|_| short_fades(&fades, step_s)));
     ChannelStats {
         duration_s: duration.as_secs_f64(),
         sampling_interval_s: step_s,
@@ -186,7 +194,8 @@ pub fn measure(model: &dyn ChannelModel, duration: Duration, streams: &mut MakeR
         mutual_information_mean: information / count,
         erased_share: erased as f64 / count,
         states: states.shares(step_s, model.speed_mps()),
-        fades: levels.fades(step_s),
+        fades,
+        warnings,
         fading: correlations.map(|correlations| correlations.fading()),
     }
 }
@@ -270,6 +279,24 @@ impl Levels {
         };
         FADES_DB.iter().zip(&self.fades).map(stats).collect()
     }
+}
+
+/// Fades of fewer samples than this on average are counted too rarely and told too long.
+const LEAST_SAMPLES_OF_A_FADE: f64 = 3.0;
+
+/// A warning about the fades that are too short for the sampling interval.
+fn short_fades(fades: &[FadeStats], step_s: f64) -> Option<String> {
+    let is_short = |fade: &&FadeStats| fade.duration_mean_s.is_some_and(|mean| mean < LEAST_SAMPLES_OF_A_FADE * step_s);
+    let short: Vec<String> = fades.iter().filter(is_short).map(|fade| fade.threshold_db.to_string()).collect();
+    (!short.is_empty()).then(|| {
+        format!(
+            "fades deeper than {} dB last less than {LEAST_SAMPLES_OF_A_FADE} samples of {} on average: between two \
+             samples others are missed, so crossings_per_s is too low and duration_mean_s too long; a shorter \
+             sampling_interval of the channel finds more",
+            short.join(", "),
+            Duration::from_secs_f64(step_s)
+        )
+    })
 }
 
 /// The states that occurred: name, samples, visits.

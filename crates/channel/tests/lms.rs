@@ -114,6 +114,23 @@ fn statistics_find_what_was_put_in() {
 }
 
 #[test]
+fn fades_that_are_short_against_the_sampling_interval_are_warned_of() {
+    let stats = |interval: Option<Duration>| {
+        let model = load(Lms { sampling_interval: interval, ..Lms::default() });
+        measure(&*model, Duration::from_secs(200), &mut streams(2))
+    };
+    let (usual, fine) = (stats(None), stats(Some(Duration::from_micros(100))));
+    let deepest = |stats: &channel::ChannelStats| stats.fades.last().unwrap().clone();
+    let told = |stats: &channel::ChannelStats| stats.warnings.iter().find(|said| said.starts_with("fades ")).cloned();
+    let said = told(&usual).unwrap();
+    assert!(said.starts_with("fades deeper than 15, 20, 30 dB last less than 3 samples of 1 ms on average"), "{said}");
+    assert!(said.ends_with("a shorter sampling_interval of the channel finds more"), "{said}");
+    assert!(deepest(&fine).crossings_per_s > 2.0 * deepest(&usual).crossings_per_s, "{fine:?}");
+    assert_eq!(deepest(&fine).threshold_db, 30.0);
+    assert_eq!(told(&fine), None);
+}
+
+#[test]
 fn level_crossings_of_rayleigh_fading_follow_rice() {
     // Deep shadowing alone would be Rayleigh; heavy trees at 40 degrees come near it only, so take the multipath
     // itself.
