@@ -19,7 +19,7 @@ pub use link::{Choose, QueueState};
 pub use offers::{LoggedOffer, ReplayError, offers_table};
 pub use plan::inputs::KeptInput;
 pub use plan::plans::Plans;
-pub use plan::{Plan, channel_streams, check_users, draw_law, load_channel};
+pub use plan::{Plan, channel_streams, check_users, draw_law, geometry, load_channel};
 pub use record::{
     ChannelSummary, Column, Conservation, FlowSummary, Lost, PathSummary, PepSummary, REASONS, Reason, Record, Summary,
     Table, UsersSummary, columns,

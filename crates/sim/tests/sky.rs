@@ -199,3 +199,44 @@ fn what_follows_the_orbit_needs_a_satellite() {
     let said = refused(SHELL, &["path.user={latitude=\"80 deg\", longitude=\"0 deg\"}"]);
     assert!(said.starts_with("path.user: no satellite comes above 25 deg within 200 s: the best is "), "{said}");
 }
+
+#[test]
+fn a_user_that_moves_at_another_speed_than_its_fading_is_warned_of() {
+    let train = |speed: &str| {
+        format!(
+            "path.user={{speed=\"{speed}\", waypoints=[{{latitude=\"48.8 deg\", longitude=\"2.3 deg\"}}, \
+             {{latitude=\"45.8 deg\", longitude=\"4.9 deg\"}}]}}"
+        )
+    };
+    let warnings = |edits: &[&str]| scenario(SHELL, edits).plan().unwrap().warnings().join("\n");
+    let fading = "channel={kind=\"lms\", speed=\"60 km/h\"}";
+    assert_eq!(
+        warnings(&[fading, &train("300 km/h")]),
+        "channel.speed: the fading is that of a user at 60 km/h, and path.user moves at 300 km/h on average: give the \
+         channel that speed"
+    );
+    // The same within a tenth, a user that stays, a channel without fading.
+    for edits in [&[fading, &train("64 km/h")][..], &[fading], &[&train("300 km/h")]] {
+        assert_eq!(warnings(edits), "");
+    }
+}
+
+#[test]
+fn a_long_step_of_the_path_is_warned_of() {
+    let warnings = |step: &str| scenario(SHELL, &[step]).plan().unwrap().warnings().join("\n");
+    assert!(warnings("path.step=30 s").starts_with("path.step: delay, elevation and distance are linear over 30 s, "));
+    assert_eq!(warnings("path.step=10 s"), "");
+}
+
+#[test]
+fn channels_that_are_held_count_their_memory() {
+    let users = |held: &str| {
+        let channel = format!("channel={{kind=\"lms\"{held}}}");
+        refused(SHELL, &[&channel, "last_hop.scheduler={kind=\"round-robin\"}", "flows.0.count=900000"])
+    };
+    let (time, burst) = (users(""), users(", held={kind=\"burst\", step=\"20 ms\"}"));
+    assert!(
+        time.starts_with("channel: 900000 users have one of their own") && burst.starts_with("channel: "),
+        "{burst}"
+    );
+}

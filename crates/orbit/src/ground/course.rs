@@ -173,6 +173,19 @@ impl Course {
         turn.or_else(|| Some(self.end()).filter(|&end| end > now))
     }
 
+    /// The mean speed over ground until `end`, while the user moves, in metres per second; `None` if it never does.
+    pub fn mean_speed(&self, end: Time) -> Option<f64> {
+        let (mut metres, mut seconds) = (0.0, 0.0);
+        let moving = |stretch: &&Stretch| stretch.angle > 0.0 && !stretch.takes.is_zero() && stretch.from < end;
+        for stretch in self.stretches.iter().filter(moving) {
+            let takes = stretch.takes.as_secs_f64();
+            let until = end.since(stretch.from).as_secs_f64().min(takes);
+            metres += stretch.angle * MEAN_RADIUS * until / takes;
+            seconds += until;
+        }
+        (seconds > 0.0).then(|| metres / seconds)
+    }
+
     /// When the user arrives; the start of the run if it never moves.
     pub fn end(&self) -> Time {
         self.stretches.last().map_or(Time::ZERO, |last| last.from + last.takes)

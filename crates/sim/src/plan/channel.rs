@@ -6,7 +6,7 @@ use channel::{ChannelConfig, ChannelModel, Geometry};
 use engine::Streams;
 use link::Propagation;
 use rand::Rng;
-use units::{Duration, Files, OrOrbit};
+use units::{Duration, Files, OrOrbit, Time};
 
 use super::path::PathPlan;
 use crate::scenario::{ScenarioConfig, ScenarioError};
@@ -84,4 +84,29 @@ pub(super) fn delay_warning(config: &ScenarioConfig, path: &PathPlan) -> Option<
             geometric.as_secs_f64() * 1e3
         )
     })
+}
+
+/// How far the speed of the fading may be from that of the moving user without a warning: a share of the latter.
+const LARGEST_SPEED_DIFFERENCE: f64 = 0.1;
+
+/// What to know about a fading whose speed the user's course contradicts. A user that stays at a place may move about
+/// there.
+///
+/// # Errors
+/// The file of the user's track cannot be read.
+pub(super) fn speed_warning(
+    config: &ScenarioConfig,
+    model: &dyn ChannelModel,
+    files: &mut dyn Files,
+) -> Result<Option<String>, ScenarioError> {
+    let (Some(fading), Some(path)) = (model.speed_mps(), config.path.entry().constellation()) else { return Ok(None) };
+    let course = path.user.course(files).map_err(|error| error.within("user").within("path"))?;
+    let Some(moves) = course.mean_speed(Time::ZERO + config.duration) else { return Ok(None) };
+    Ok(((fading - moves).abs() > LARGEST_SPEED_DIFFERENCE * moves).then(|| {
+        let [fading, moves] = [fading, moves].map(|mps| (mps * 36.0).round() / 10.0);
+        format!(
+            "channel.speed: the fading is that of a user at {fading} km/h, and path.user moves at {moves} km/h on \
+             average: give the channel that speed"
+        )
+    }))
 }

@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use access::{AccessConfig, AccessPlan};
 pub use channel::{channel_streams, check_users, load_channel};
-use channel::{delay_warning, propagation};
+use channel::{delay_warning, propagation, speed_warning};
 pub(crate) use flows::{FlowPlan, PepPlan};
 use flows::{flow_plans, padding_warnings};
 pub use law::draw_law;
@@ -20,6 +20,7 @@ use law::{LawCell, Laws};
 use link::{LawRequest, Propagation};
 pub(crate) use path::PathPlan;
 use path::follow_rate;
+pub use path::geometry;
 use units::Duration;
 
 use crate::files::{InputFile, InputFiles};
@@ -52,10 +53,11 @@ impl Plan {
         config.path.entry_mut().prepare(&mut files).map_err(|error| error.within("path"))?;
         let (path, path_warnings) = PathPlan::new(&config.path, config.duration, &mut files)?;
         let of_rate = follow_rate(&mut config, &path)?;
-        let model = load_channel(&config.channel, &mut files, path.geometry().as_ref())?;
+        let model = load_channel(&config.channel, &mut files, geometry(&path.trace).as_ref())?;
         check_users(model.as_ref(), config.users())?;
         let hop = propagation(&config, &path)?;
         let of_delay = delay_warning(&config, &path);
+        let of_speed = speed_warning(&config, model.as_ref(), &mut files)?;
         let base_rtt = (path.mean(config.duration) + hop.mean()) * 2;
         config.last_hop.check(base_rtt, config.users() as usize).map_err(|error| error.within("last_hop"))?;
         let access = config.access.as_ref().map(|access: &AccessConfig| access.plan(&mut files)).transpose();
@@ -72,6 +74,7 @@ impl Plan {
                 .chain(path_warnings)
                 .chain(of_rate)
                 .chain(of_delay)
+                .chain(of_speed)
                 .chain(of_channel)
                 .chain(padding_warnings(&config))
                 .collect(),

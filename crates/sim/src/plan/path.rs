@@ -125,13 +125,6 @@ impl PathPlan {
         delays.iter().copied().sum::<Duration>() / (delays.len() as u64).max(1)
     }
 
-    /// How the users see the satellite that serves them; nothing if the path knows none.
-    pub(super) fn geometry(&self) -> Option<Arc<Geometry>> {
-        let seen = |(at, look): (Time, Option<orbit::Look>)| (at, look.map(|look| (look.elevation_deg, look.range_m)));
-        let points: Vec<_> = self.trace.looks().map(seen).collect();
-        (!points.is_empty()).then(|| Arc::new(Geometry::new(points)))
-    }
-
     /// The delay between that satellite and the users; nothing if none ever serves them. While none does it stays the
     /// same.
     pub(crate) fn propagation(&self) -> Option<Propagation> {
@@ -146,6 +139,13 @@ impl PathPlan {
         }
         (!points.is_empty()).then(|| Propagation::over(points))
     }
+}
+
+/// How the users see the satellite that serves them; nothing if the path knows none.
+pub fn geometry(trace: &DelayTrace) -> Option<Arc<Geometry>> {
+    let seen = |(at, look): (Time, Option<orbit::Look>)| (at, look.map(|look| (look.elevation_deg, look.range_m)));
+    let points: Vec<_> = trace.looks().map(seen).collect();
+    (!points.is_empty()).then(|| Arc::new(Geometry::new(points)))
 }
 
 /// Tells a last hop that follows the path's rate what that is in the mean; and what to know about the rate.
