@@ -280,7 +280,19 @@ def test_channel_stats(command: Command) -> None:
 
     assert from_options.code == from_scenario.code == 0
     assert json.loads(from_options.out) == json.loads(from_scenario.out)
-    assert command("channel", "stats").out
+    assert "\nwarning: fades deeper than 15, 20, 30 dB last less than 3 samples" in command("channel", "stats").out
+
+
+def test_a_channel_that_follows_the_orbit_takes_the_path_of_its_scenario(command: Command) -> None:
+    train = LEO.replace("leo-tcp", "leo-train")
+    series = command("channel", "generate", "--scenario", train, "--duration", "2 s")
+    assert (series.code, series.err) == (0, "")
+    stats = command("channel", "stats", "--scenario", train, "--duration", "2 s", "--json")
+    assert json.loads(stats.out)["reference_snr_db"] < 20
+
+    refused = command("channel", "stats", "--elevation", "orbit")
+    assert refused.code == 2
+    assert "channel.elevation: follows the orbit, and there is no path over a constellation" in refused.err
 
 
 def test_demo_compares_and_says_where(command: Command, here: Path) -> None:

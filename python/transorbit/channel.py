@@ -19,6 +19,7 @@ def generate(
     duration_s: float,
     step_s: float | None = None,
     seed: int = 1,
+    path: Mapping[str, object] | None = None,
     base_dir: str | Path = ".",
 ) -> pl.DataFrame:
     """The series of one user's channel.
@@ -28,6 +29,7 @@ def generate(
         duration_s: the length of the series.
         step_s: time between rows; by default what the channel's speed asks for.
         seed: root of the random draws.
+        path: the `[path]` table of a scenario, over a constellation, for a channel that follows the orbit.
         base_dir: the folder to which names of files are relative.
 
     Returns:
@@ -37,6 +39,7 @@ def generate(
         "channel.series",
         base_dir=base_dir,
         channel=dict(config),
+        path=path and dict(path),
         duration_s=duration_s,
         step_s=step_s,
         seed=seed,
@@ -44,10 +47,24 @@ def generate(
 
 
 def stats(
-    config: Mapping[str, object], *, duration_s: float, seed: int = 1, base_dir: str | Path = "."
+    config: Mapping[str, object],
+    *,
+    duration_s: float,
+    seed: int = 1,
+    path: Mapping[str, object] | None = None,
+    base_dir: str | Path = ".",
 ) -> dict[str, Any]:
-    """Statistics of the channel over `duration_s`: attenuation quantiles, time in each state, mutual information."""
+    """Statistics of the channel over `duration_s`: attenuation quantiles, time in each state, mutual information.
+
+    `crossings_per_s` and `duration_mean_s` of fades are those of the series at its `sampling_interval_s`; `warnings`
+    tells which fades are too short for it. The arguments are those of `generate`.
+    """
     found: dict[str, Any] = ask(
-        "channel.statistics", base_dir=base_dir, channel=dict(config), duration_s=duration_s, seed=seed
+        "channel.statistics",
+        base_dir=base_dir,
+        channel=dict(config),
+        path=path and dict(path),
+        duration_s=duration_s,
+        seed=seed,
     )
     return found

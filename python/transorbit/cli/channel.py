@@ -50,14 +50,14 @@ def generate(
     """Generate the series of one user's channel: attenuation, SNR and mutual information over time.
 
     Args:
-        scenario: Take the channel of this scenario.
+        scenario: Take the channel of this scenario, and its path if the channel follows the orbit.
         kind: A channel of `transorbit list channels`; by default that of the scenario, else lms.
         duration: The length of the series.
         step: Time between samples; by default what the channel's speed asks for.
         seed: Root of the random draws.
     """
     look = check_plot(plot, width, title)
-    config, base_dir = _channel(
+    config, path, base_dir = _channel(
         scenario,
         kind,
         environment=environment,
@@ -71,6 +71,7 @@ def generate(
         duration_s=parse.seconds("--duration", duration),
         step_s=None if step is None else parse.seconds("--step", step),
         seed=parse.seed(seed),
+        path=path,
         base_dir=base_dir,
     )
     write_csv(series, csv if csv or plot else Path("-"))
@@ -103,13 +104,13 @@ def stats(
     """Print the statistics of a channel: quantiles of attenuation, time in each state, mutual information.
 
     Args:
-        scenario: Take the channel of this scenario.
+        scenario: Take the channel of this scenario, and its path if the channel follows the orbit.
         kind: A channel of `transorbit list channels`; by default that of the scenario, else lms.
         duration: The length of the series.
         seed: Root of the random draws.
         json_: Print JSON.
     """
-    config, base_dir = _channel(
+    config, path, base_dir = _channel(
         scenario,
         kind,
         environment=environment,
@@ -119,9 +120,17 @@ def stats(
         set_=set_,
     )
     numbers = to.channel.stats(
-        config, duration_s=parse.seconds("--duration", duration), seed=parse.seed(seed), base_dir=base_dir
+        config,
+        duration_s=parse.seconds("--duration", duration),
+        seed=parse.seed(seed),
+        path=path,
+        base_dir=base_dir,
     )
-    print(json.dumps(numbers, indent=2) if json_ else show.tree(numbers))
+    if json_:
+        print(json.dumps(numbers, indent=2))
+        return
+    warnings = numbers.pop("warnings")
+    print("\n".join([show.tree(numbers), *(f"warning: {warning}" for warning in warnings)]))
 
 
 @channel.command(
@@ -201,7 +210,7 @@ def _tilt(polarisation: str) -> float:
         raise UsageError(f'--polarisation: "{polarisation}" is none of {named}, nor a tilt as in "30 deg"') from None
 
 
-# Only the scenario's channel is used.
+# Only the scenario's channel is used, and its path where the channel follows the orbit.
 _ANY = """
 duration = "1 s"
 path     = { kind = "fixed", delay = "0 ms" }
@@ -212,8 +221,8 @@ flows    = [{ transport = "tcp", traffic = "bulk" }]
 
 def _channel(
     path: Path | None, kind: str | None, *, set_: list[str] | None, **options: str | None
-) -> tuple[dict[str, Any], Path]:
-    """The channel table that the options describe, and where its trace file would be."""
+) -> tuple[dict[str, Any], dict[str, Any] | None, Path]:
+    """The channel table that the options describe, the path of the scenario, and the folder of their files."""
     import tomllib
 
     given = {key: value for key, value in options.items() if value is not None}
@@ -222,4 +231,5 @@ def _channel(
         scenario = scenario.replace({"channel": {"kind": kind or "lms"}})
     scenario = scenario.replace({f"channel.{key}": value for key, value in given.items()}).set(*(set_ or []))
     scenario.check()
-    return tomllib.loads(scenario.to_toml())["channel"], Path() if path is None else path.parent
+    tables = tomllib.loads(scenario.to_toml())
+    return tables["channel"], None if path is None else tables["path"], Path() if path is None else path.parent
