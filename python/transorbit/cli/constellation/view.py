@@ -77,7 +77,7 @@ def coverage(
             ]
             for row in table.iter_rows(named=True)
         ]
-        header = ["latitude (deg)", "in view", "from", "1 or more", "2 or more", "4 or more", "highest (deg)"]
+        header = ["latitude (deg)", "in view", "from", "1 or more", "2 or more", "4 or more", "highest, mean (deg)"]
         print("\n".join(tables.table(header, rows)))
     write_csv(table, csv)
     if plot:
