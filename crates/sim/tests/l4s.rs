@@ -126,3 +126,24 @@ fn dctcp_keeps_a_queue_at_its_threshold() {
     assert!(flow.queue_delay_p50_s.unwrap() < 0.010, "{:?}", flow.queue_delay_p50_s);
     assert_eq!(summary.conservation.dropped, 0);
 }
+
+/// What the application or the peer's window holds back is not held back by the congestion window, also where pacing
+/// delays it: the window grows to about twice what is in flight in slow start, as that of a classic controller.
+#[test]
+fn a_window_that_is_not_filled_does_not_grow() {
+    let mean = |congestion: &str, edit: &str| {
+        let transport = format!("flows.0.transport={{kind=\"tcp\", congestion=\"{congestion}\", pacing=true}}");
+        let edits = [&transport, "path.delay=40 ms", "last_hop.scheduler.buffer=1500 kB", "duration=30 s", edit];
+        run(LABORATORY, &edits).summary.flows[0].cwnd_mean_packets.unwrap()
+    };
+    // 76 segments at most.
+    let by_peer = "flows.0.transport.receive_buffer=80 kB";
+    let by_application = "flows.0.traffic={kind=\"live\", rate=\"5 Mbit/s\"}";
+    let classic = mean("reno", by_application);
+    for congestion in ["prague", "dctcp"] {
+        let window = mean(congestion, by_peer);
+        assert!((76.0..154.0).contains(&window), "{congestion}: {window}");
+        let window = mean(congestion, by_application);
+        assert!((0.5..1.5).contains(&(window / classic)), "{congestion}: {window}, {classic}");
+    }
+}

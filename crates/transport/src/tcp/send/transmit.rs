@@ -429,14 +429,22 @@ impl Sender {
         if sent == 0 && !self.has_unsent() {
             return;
         }
-        // Where the window is spread over the round trip, data that pacing holds back are held back by the window.
-        let spread = self.cwnd.ecn.scalable && self.pacing.wake;
-        let limited = deferred || spread || full;
+        let limited = deferred || full || self.cwnd.ecn.scalable && self.is_spread();
         if sent > 0 || limited {
             self.cwnd.validate(now, limited, &self.board, &self.rtt);
         }
         if sent > 0 && !probing && self.settings.tlp {
             self.schedule_probe(now, false);
         }
+    }
+
+    /// Whether pacing alone holds back data that the window has room for: they would fill it, and the peer's window
+    /// does not hold them back. More than half of the window is in flight then, as in slow start.
+    #[cold]
+    fn is_spread(&self) -> bool {
+        let in_flight = self.board.in_flight();
+        self.pacing.wake
+            && self.peer.usable(self.board.nxt()) >= self.agreed.mss
+            && self.cwnd.window().size < in_flight.saturating_mul(2)
     }
 }
