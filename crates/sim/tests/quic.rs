@@ -133,6 +133,37 @@ fn pacing_and_the_initial_window_are_options() {
     assert!((0.1..0.17).contains(&longer), "{ten:?} {unpaced:?}");
 }
 
+/// RFC 9002 section 7.2: the least window is two packets, with which a handshake comes to its end.
+#[test]
+fn a_window_has_two_packets_at_least() {
+    let hybla = "flows.0.transport={kind=\"quic\", congestion={kind=\"hybla\", initial_rho=true}}";
+    let near = ["path.delay=1 ms", "last_hop.delay=1 ms", "duration=5 s"];
+    for handshake in ["1-rtt", "0-rtt"] {
+        let handshake = format!("flows.0.transport.handshake={handshake}");
+        let goodput = run(LABORATORY, &[&[hybla, &handshake], &near[..]].concat()).summary.flows[0].goodput_bps;
+        assert!(goodput > 0.8 * 10e6, "{goodput}");
+        let two = flow(&["flows.0.transport.initial_window=2", &handshake]);
+        assert!(two.goodput_bps > 0.85 * 10e6, "{two:?}");
+    }
+    let error = scenario(LABORATORY, &[QUIC, "flows.0.transport.initial_window=1"]).check().unwrap_err().to_string();
+    assert!(error.starts_with("flows.0.transport.initial_window: 1 was given: must be between 2 and"), "{error}");
+}
+
+/// RFC 9002 section 7.8: the peer takes 85 packets of 1,174 bytes, some more with those that it grants at once.
+#[test]
+fn a_window_that_is_not_used_does_not_grow() {
+    let wide = ["path.delay=40 ms", "last_hop.rate=100 Mbit/s"];
+    let mean = |congestion: &str, more: &str| {
+        let transport = format!("flows.0.transport={{kind=\"quic\", congestion=\"{congestion}\"{more}}}");
+        run(LABORATORY, &[&[transport.as_str()], &wide[..]].concat()).summary.flows[0].cwnd_mean_packets.unwrap()
+    };
+    for congestion in ["newreno", "cubic", "prague"] {
+        let limited = mean(congestion, ", ecn=true, receive_window=\"100 kB\"");
+        assert!((85.0..200.0).contains(&limited), "{congestion}: {limited}");
+        assert!(mean(congestion, ", ecn=true, receive_window=\"2 MB\"") > 5.0 * limited);
+    }
+}
+
 #[test]
 fn marks_slow_the_sender_without_a_loss() {
     let queue = "last_hop.queue={kind=\"droptail\", mark_above=\"20 ms\"}";

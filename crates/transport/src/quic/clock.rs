@@ -29,11 +29,14 @@ impl Clock {
 
     /// The time of an instant; before the origin there is none.
     pub fn time(&self, instant: Instant) -> Time {
-        let nanos = instant.saturating_duration_since(self.origin).as_nanos();
-        Time::ZERO + Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
+        Time::ZERO + ours(instant.saturating_duration_since(self.origin))
     }
 }
 
 pub(super) fn theirs(duration: Duration) -> StdDuration {
     StdDuration::from_nanos(duration.as_nanos())
+}
+
+pub(super) fn ours(duration: StdDuration) -> Duration {
+    Duration::from_nanos(u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX))
 }

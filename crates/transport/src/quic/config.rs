@@ -36,7 +36,7 @@ pub struct QuicConfig {
     /// Each write of the application is a datagram, which is not retransmitted (RFC 9221); without it, a byte stream.
     pub datagrams: bool,
     /// Congestion window at the start, in packets (RFC 9002 section 7.2).
-    #[schemars(range(min = 1, max = 10_000))]
+    #[schemars(range(min = 2, max = 10_000))]
     pub initial_window: u32,
     /// Space packets at 1.25 times the window per round trip (RFC 9002 section 7.7); controllers that set a rate, such
     /// as BBR, pace in any case.
@@ -119,6 +119,8 @@ impl Default for QuicConfig {
 
 /// RFC 9000 section 14.1: a datagram with an Initial packet has 1,200 bytes, and IPv4 and UDP headers.
 pub(crate) const LEAST_PACKET: u32 = 1_200 + units::IPV4_UDP_HEADER_BYTES;
+/// RFC 9002 section 7.2: the least window, in packets.
+pub(crate) const LEAST_WINDOW: u32 = 2;
 /// RFC 9000 section 18.2.
 pub(crate) const MAX_ACK_DELAY: Duration = Duration::from_millis(25);
 /// RFC 9000 section 18.2: 2^14 ms.
@@ -141,7 +143,7 @@ impl QuicConfig {
             return Err(FieldError::new("packet", format!("{packet} is not from {LEAST_PACKET} B to 65535 B")));
         }
         let numbers = [
-            ("initial_window", self.initial_window, 1, 10_000, "packets"),
+            ("initial_window", self.initial_window, LEAST_WINDOW, 10_000, "packets"),
             ("ack_every", self.ack_every, 1, 1_000, "packets"),
             ("packet_threshold", self.packet_threshold, 3, 100_000, "packets"),
         ];

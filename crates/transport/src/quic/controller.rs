@@ -16,8 +16,8 @@ use noq_proto::RttEstimator;
 use noq_proto::congestion::{Controller, ControllerFactory, ControllerMetrics, CubicConfig, NewRenoConfig};
 use units::{Duration, Time};
 
-use super::clock::Clock;
-use super::config::{Controllers, QuicConfig};
+use super::clock::{Clock, ours};
+use super::config::{Controllers, LEAST_WINDOW, QuicConfig};
 use super::lifetime::Ended;
 use super::qlog::{Heading, Metrics, Migration, Qlog};
 use super::rate::{Ledger, Sent};
@@ -105,8 +105,6 @@ impl Rtt {
 
 /// Where the library's pacer lets everything through.
 const UNPACED: u64 = 1 << 50;
-/// RFC 9002 section 7.2: the least window, in packets.
-const LEAST_WINDOW: u32 = 2;
 
 impl Core {
     pub fn new(facts: Facts) -> Core {
@@ -202,7 +200,7 @@ impl Core {
     /// The window in packets.
     pub fn window(&self) -> u32 {
         match &self.control {
-            Control::Own { controller, .. } => controller.window().size,
+            Control::Own { controller, .. } => controller.window().size.max(LEAST_WINDOW),
             Control::Noq(theirs) => (theirs.window() / u64::from(self.facts.mtu)) as u32,
         }
     }
@@ -317,6 +315,7 @@ impl Core {
         let state = self.state();
         if let Control::Own { controller, takes_marks, .. } = &mut self.control {
             let marked = if *takes_marks { marked } else { 0 };
+            let window_limited = self.ledger.usage.is_window_limited(controller.window(), *takes_marks, sample);
             controller.on_ack(&AckSample {
                 now,
                 acked: delivered,
@@ -333,7 +332,7 @@ impl Core {
                 min_rtt,
                 rate,
                 may_grow: state == CongestionState::Open,
-                window_limited: !app_limited,
+                window_limited: !app_limited && window_limited,
                 state,
                 ece: marked > 0,
                 marked,
@@ -498,13 +497,16 @@ impl Controller for Shared {
     }
 
     fn on_cwnd_limited(&mut self) {
-        Shared::theirs(&mut self.lock(), |theirs| theirs.on_cwnd_limited());
+        let mut core = self.lock();
+        core.ledger.fill_window();
+        Shared::theirs(&mut core, |theirs| theirs.on_cwnd_limited());
     }
 
     fn on_ack(&mut self, now: Instant, sent: Instant, bytes: u64, pn: u64, app_limited: bool, rtt: &RttEstimator) {
         let mut core = self.lock();
         let at = core.facts.clock.time(sent);
         core.acked(pn, at);
+        core.ledger.usage.srtt = ours(rtt.get());
         Shared::theirs(&mut core, |theirs| theirs.on_ack(now, sent, bytes, pn, app_limited, rtt));
     }
 
@@ -564,7 +566,7 @@ impl Controller for Shared {
             Control::Noq(theirs) => theirs.window(),
             // What a controller holds back waits until something in flight has arrived.
             Control::Own { controller, .. } if controller.window().holds => 1,
-            Control::Own { controller, .. } => u64::from(controller.window().size) * u64::from(core.facts.mtu),
+            Control::Own { .. } => u64::from(core.window()) * u64::from(core.facts.mtu),
         }
     }
 

@@ -37,6 +37,8 @@ mod rate;
 mod received;
 #[cfg(not(target_family = "wasm"))]
 mod streams;
+#[cfg(not(target_family = "wasm"))]
+mod usage;
 
 pub(crate) use config::LEAST_PACKET;
 pub use config::{Client, Controllers, HandshakeMode, QuicConfig};

@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 
 use units::{Duration, Time};
 
+use super::usage::Usage;
 use crate::congestion::{LostSegment, RateSample};
 
 /// A packet that was sent and whose fate is not known.
@@ -28,6 +29,7 @@ pub(super) struct Ledger {
     pub delivered: u64,
     pub lost: u64,
     pub last_sent: Option<Time>,
+    pub usage: Usage,
     arrived_to: u64,
     next: u64,
     delivered_at: Time,
@@ -46,6 +48,7 @@ impl Ledger {
             delivered: 0,
             lost: 0,
             last_sent: None,
+            usage: Usage::new(),
             arrived_to: 0,
             next: 0,
             delivered_at: Time::ZERO,
@@ -63,6 +66,7 @@ impl Ledger {
         self.in_flight += 1;
         self.last_sent = Some(now);
         self.next = self.next.max(number + 1);
+        self.usage.follow(self.in_flight, self.arrived_to, self.next);
         self.sent.push_back(Sent {
             number,
             at: now,
@@ -74,6 +78,11 @@ impl Ledger {
             app_limited: self.app_limited_until.is_some(),
             settled: false,
         });
+    }
+
+    /// Data wait, and the window has no room for them.
+    pub fn fill_window(&mut self) {
+        self.usage.fill(self.in_flight, self.next);
     }
 
     /// A packet has arrived.
