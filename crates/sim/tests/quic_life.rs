@@ -80,11 +80,27 @@ fn an_idle_connection_ends_and_only_what_is_cut_off_is_warned_of() {
     // The last packet before the outage at 8 s is in flight for less than 0.1 s.
     assert!((10.0..10.1).contains(&ended.ended_after_s.unwrap()), "{ended:?}");
     assert!(warned(&cut_off, "1 of 1 flows ended before their time"));
-    // A transfer that is over ends in silence.
+    // A transfer that is over ends in silence, and so do many.
     let size = "flows.0.traffic={kind=\"bulk\", size=\"100 kB\"}";
     let over = run(LABORATORY, &[&quic(", idle_timeout=\"2 s\""), size]);
-    assert_eq!((flow(&over).delivered_bytes, flow(&over).ended_connections), (100_000, Some(1)));
-    assert!(!warned(&over, "ended before"), "{:?}", over.summary.warnings);
+    let short = "flows.0.traffic={kind=\"short-flows\", size=\"20 kB\", interval=\"2 s\"}";
+    let many = run(LABORATORY, &[&quic(", idle_timeout=\"2 s\""), short]);
+    assert_eq!(flow(&over).delivered_bytes, 100_000);
+    assert!(many.summary.flows.iter().filter(|flow| flow.completion_s.is_some()).count() > 3);
+    for record in [&over, &many] {
+        for flow in &record.summary.flows {
+            let ended = (flow.ended_connections.unwrap_or(0), flow.end_cause.as_deref(), flow.ended_after_s);
+            assert_eq!(ended, (0, None, None), "{flow:?}");
+        }
+        assert!(!warned(record, "ended before"), "{:?}", record.summary.warnings);
+    }
+    // Without a path a transfer is not over, whatever its size.
+    let large = "flows.0.traffic={kind=\"bulk\", size=\"14 MB\"}";
+    let cut_off = run(LABORATORY, &[&quic(", idle_timeout=\"2 s\""), large, &outage()]);
+    assert_eq!(
+        (flow(&cut_off).ended_connections, flow(&cut_off).end_cause.as_deref()),
+        (Some(1), Some("idle-timeout"))
+    );
     // A time-out that is longer than the outage ends nothing, as none.
     for transport in [quic(", idle_timeout=\"10 s\""), quic("")] {
         let whole = run(LABORATORY, &[&transport, &outage()]);

@@ -84,11 +84,14 @@ impl Lifetime {
 
 #[cfg(not(target_family = "wasm"))]
 impl Lifetime {
-    /// A connection ends; `is_cut_off`: the application was not done.
+    /// A connection ends; `is_cut_off`: the application was not done. Where it was, an idle time-out is how every
+    /// connection ends.
     pub(super) fn end(&mut self, ended: Ended, is_cut_off: bool) {
-        self.ends += 1;
         self.is_cut_off = is_cut_off;
-        self.ended.get_or_insert(ended);
+        if is_cut_off || ended.cause != EndCause::IdleTimeout {
+            self.ends += 1;
+            self.ended.get_or_insert(ended);
+        }
     }
 
     /// The application opens another.
