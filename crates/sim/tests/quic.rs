@@ -164,6 +164,21 @@ fn a_window_that_is_not_used_does_not_grow() {
     }
 }
 
+/// A controller that takes the count of marks has them, as with TCP, unless they are refused.
+#[test]
+fn ecn_is_what_the_controller_needs() {
+    let queue = "last_hop.queue={kind=\"droptail\", mark_above=\"20 ms\"}";
+    let marked = |options: &str| {
+        let transport = format!("flows.0.transport={{kind=\"quic\", {options}}}");
+        run(LABORATORY, &[&transport, queue]).summary.flows[0].marked_packets
+    };
+    for kind in ["prague", "dctcp"] {
+        assert!(marked(&format!("congestion=\"{kind}\"")) > 0, "{kind}");
+        assert_eq!(marked(&format!("congestion=\"{kind}\", ecn=false")), 0, "{kind}");
+    }
+    assert_eq!(marked("congestion=\"cubic\""), 0);
+}
+
 #[test]
 fn marks_slow_the_sender_without_a_loss() {
     let queue = "last_hop.queue={kind=\"droptail\", mark_above=\"20 ms\"}";
@@ -225,7 +240,17 @@ fn wrong_options_are_refused_by_name() {
             "flows.0.transport.controllers",
             "noq has CUBIC and NewReno",
         ),
-        ("flows.0.transport={kind=\"quic\", datagrams=true}", "flows.0.transport.kind", "cannot carry bulk"),
+        (
+            "flows.0.transport={kind=\"quic\", datagrams=true}",
+            "flows.0.transport.datagrams",
+            "quic carries bulk with datagrams = false",
+        ),
+        ("flows.0={transport=\"quic\", traffic=\"voice\"}", "flows.0.transport.datagrams", "datagrams = true"),
+        (
+            "flows.0.transport={kind=\"quic\", controllers=\"noq\", congestion={kind=\"newreno\", beta=0.9}}",
+            "flows.0.transport.congestion.beta",
+            "the newreno of noq has constants of its own",
+        ),
         (
             "flows.0.pep={delay=\"10 ms\", transport={kind=\"quic\"}}",
             "flows.0.pep.transport.kind",

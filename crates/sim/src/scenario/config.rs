@@ -399,9 +399,14 @@ fn check_transport(flow: &FlowConfig, transport: &TransportConfig) -> Result<(),
     if carries(transport.entry()) {
         return transport.entry().check();
     }
+    let (kind, traffic) = (transport.kind(), flow.traffic.kind());
+    if let Some((option, value, services)) = transport.entry().other_services()
+        && services.iter().any(|service| needed.contains(service))
+    {
+        return Err(ScenarioError::new(option, format!("{kind} carries {traffic} with {option} = {value}")));
+    }
     let allowed = TransportConfig::names(carries);
-    let message = format!("{} cannot carry {}, {allowed} can", transport.kind(), flow.traffic.kind());
-    Err(ScenarioError::new("kind", message))
+    Err(ScenarioError::new("kind", format!("{kind} cannot carry {traffic}, {allowed} can")))
 }
 
 /// Refuses a duration of no time.

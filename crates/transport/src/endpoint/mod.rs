@@ -55,6 +55,11 @@ pub trait Kind {
     /// What it offers to applications.
     fn services(&self) -> &'static [Service];
 
+    /// What its flows would offer with another value of one of its options: the option, the value and the services.
+    fn other_services(&self) -> Option<(&'static str, &'static str, &'static [Service])> {
+        None
+    }
+
     /// Whether a sender tells what the other end has received in order ([`Answer::acknowledged`]), as a proxy asks.
     fn tells_acknowledged(&self) -> bool {
         false

@@ -11,13 +11,21 @@ pub use crate::quic::QuicConfig;
 /// The short header with the longest packet number, the frame of the datagram, and the tag.
 const DATAGRAM_OVERHEAD: u32 = 1 + 8 + 4 + 9 + 16;
 
+/// What it carries, with `datagrams` and without.
+const DATAGRAMS: &[Service] = &[Service::Datagrams];
+const STREAMS: &[Service] = &[Service::ByteStream, Service::Streams];
+
 impl Kind for QuicConfig {
     fn check(&self) -> Result<(), FieldError> {
         QuicConfig::check(self)
     }
 
     fn services(&self) -> &'static [Service] {
-        if self.datagrams { &[Service::Datagrams] } else { &[Service::ByteStream, Service::Streams] }
+        if self.datagrams { DATAGRAMS } else { STREAMS }
+    }
+
+    fn other_services(&self) -> Option<(&'static str, &'static str, &'static [Service])> {
+        Some(if self.datagrams { ("datagrams", "false", STREAMS) } else { ("datagrams", "true", DATAGRAMS) })
     }
 
     fn largest_datagram(&self, default_packet: u32) -> Option<u32> {

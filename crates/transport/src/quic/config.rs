@@ -53,8 +53,10 @@ pub struct QuicConfig {
     /// Round trips, 1 to 10, after which what others have overtaken is taken for lost (RFC 9002 section 6.1.2).
     #[schemars(range(min = 1.0, max = 10.0))]
     pub time_threshold: f64,
-    /// Explicit congestion notification (RFC 9000 section 13.4): acknowledgments count marks.
-    pub ecn: bool,
+    /// Explicit congestion notification (RFC 9000 section 13.4): acknowledgments count marks; by default with
+    /// controllers that take the count, such as Prague.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ecn: Option<bool>,
     /// What the receiver takes of a stream, and of all of them, before the application reads.
     pub receive_window: Bytes,
 }
@@ -111,7 +113,7 @@ impl Default for QuicConfig {
             max_ack_delay: MAX_ACK_DELAY,
             packet_threshold: 3,
             time_threshold: 9.0 / 8.0,
-            ecn: false,
+            ecn: None,
             receive_window: Bytes::new(64 << 20),
         }
     }
@@ -195,6 +197,12 @@ impl QuicConfig {
             let message = format!("noq has CUBIC and NewReno, and congestion is {kind}");
             return Err(FieldError::new("controllers", message));
         }
+        if self.controllers == Controllers::Noq
+            && let Some(option) = self.given_option()
+        {
+            let message = format!("the {kind} of noq has constants of its own: options need controllers = \"own\"");
+            return Err(FieldError::new(option, message).within("congestion"));
+        }
         if entry.sends_probes() {
             let message = format!("{kind} has dummy segments sent, and a QUIC sender has none: it needs tcp");
             return Err(FieldError::new("congestion", message));
@@ -202,9 +210,25 @@ impl QuicConfig {
         Ok(())
     }
 
+    /// The first option of the controller that does not have its default.
+    fn given_option(&self) -> Option<String> {
+        let options = |congestion: &CongestionConfig| {
+            serde_json::to_value(congestion.resolved(Profile::Classic)).expect("options are plain values")
+        };
+        let default = serde_json::from_value(serde_json::json!({ "kind": self.congestion.kind() })).ok()?;
+        let (given, default) = (options(&self.congestion), options(&default));
+        let differs = |name: &&String| given.get(name) != default.get(name);
+        given.as_object()?.keys().find(differs).cloned()
+    }
+
     /// Bytes of a full packet where the default packet has `default_packet`.
     pub(crate) fn packet_bytes(&self, default_packet: u32) -> u32 {
         self.packet.map_or(default_packet, |packet| packet.get() as u32).max(LEAST_PACKET)
+    }
+
+    /// Whether data are sent as ECT.
+    pub(crate) fn sends_ect(&self) -> bool {
+        self.ecn.unwrap_or_else(|| self.congestion.entry().marks().is_some())
     }
 
     /// With nothing left open.
@@ -212,6 +236,7 @@ impl QuicConfig {
         QuicConfig {
             congestion: self.congestion.resolved(Profile::Classic),
             packet: Some(Bytes::new(self.packet_bytes(default_packet).into())),
+            ecn: Some(self.sends_ect()),
             ..self.clone()
         }
     }

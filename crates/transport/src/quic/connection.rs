@@ -361,7 +361,7 @@ impl Connection {
         self.control.lock().log_datagram(now, Heading::Sent, number, bytes);
         let ecn = transmit
             .ecn
-            .filter(|_| self.settings.config.ecn)
+            .filter(|_| self.settings.config.sends_ect())
             .map_or(Ecn::NotEct, |_| self.settings.config.congestion.entry().marks().unwrap_or(Ecn::Ect0));
         let address = if self.own_address > 0 { self.own_address } else { number_of(transmit.destination) };
         let resume = self.resume.clone();

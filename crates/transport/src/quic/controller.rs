@@ -430,7 +430,7 @@ impl Control {
             };
             let entry = config.congestion.entry();
             let controller = entry.build(start);
-            let takes_marks = config.ecn && entry.marks().is_some();
+            let takes_marks = config.sends_ect() && entry.marks().is_some();
             return Control::Own { needs: controller.needs(), controller, takes_marks };
         }
         Control::Noq(if config.congestion.entry().standard() == Some(Standard::Cubic) {
