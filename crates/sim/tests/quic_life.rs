@@ -152,6 +152,29 @@ fn a_transfer_and_pages_go_on_where_they_were_cut_off() {
     }
 }
 
+/// A user reads for longer than the idle time-out: the next page opens the next connection, not the end of the last.
+/// The resumption holds no reading time: a round trip of 80 ms after a handshake of as much, or none.
+#[test]
+fn a_user_who_reads_opens_a_connection_for_the_next_page() {
+    for (mode, trips) in [("1-rtt", 2.0), ("0-rtt", 1.0)] {
+        for requests in ["pipelined", "sequential", "multiplexed"] {
+            let web =
+                format!("flows.0.traffic={{kind=\"web\", requests=\"{requests}\", connections=1, reading=\"20 s\"}}");
+            let reopens = quic(&format!(", idle_timeout=\"2 s\", reopen=\"{mode}\""));
+            let record = run(LABORATORY, &[&reopens, &web, "duration=200 s"]);
+            let (flow, what) = (flow(&record), format!("{mode} {requests}"));
+            let pages = flow.web.as_ref().unwrap().pages;
+            let reopened = flow.reopened_connections.unwrap();
+            assert!(pages > 4, "{what}: {flow:?}");
+            // Some pages are read in less than the idle time-out.
+            assert!((pages / 2..=pages).contains(&reopened), "{what}: {reopened} of {pages}");
+            let resumption = flow.resumption_s.unwrap() / 0.080;
+            assert!((trips..trips + 0.5).contains(&resumption), "{what}: {resumption}");
+            assert!(!warned(&record, "ended before"), "{what}: {:?}", record.summary.warnings);
+        }
+    }
+}
+
 #[test]
 fn a_migrating_connection_validates_its_address_and_begins_anew() {
     let of = |more: &str| run(GATEWAYS, &[&format!("flows.0.transport={{kind=\"quic\", client=\"user\"{more}}}")]);

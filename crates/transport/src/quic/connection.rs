@@ -16,7 +16,7 @@ use super::controller::{Core, Facts, Shared};
 use super::frames;
 use super::library::{self, Library, Settings, Start, address, number_of};
 use super::lifetime::{Lifetime, Resume};
-use super::packet::{Content, QuicPacket};
+use super::packet::{Answered, Content, QuicPacket};
 use super::qlog::{Heading, Qlog};
 use super::streams::{Arrived, FIRST, Incoming, Outgoing, Sending, Stream, id_of, stream_and_offset, stream_of};
 use crate::state::CongestionState;
@@ -54,6 +54,8 @@ pub(crate) struct Connection {
     validating: Option<(u32, u64)>,
     /// The number of the other end's address.
     other_address: u32,
+    /// How far the other end has answered.
+    answered: Answered,
     /// Where the library writes.
     buffer: Vec<u8>,
     scratch: Vec<u8>,
@@ -94,6 +96,7 @@ impl Connection {
             own_address: 0,
             validating: None,
             other_address: 0,
+            answered: Answered::default(),
             buffer: Vec::new(),
             scratch: Vec::new(),
         }
@@ -107,7 +110,7 @@ impl Connection {
         }
         let stream = self.streams.entry(FIRST).or_default();
         match bytes {
-            Some(bytes) => stream.unwritten += bytes,
+            Some(bytes) => stream.write(bytes),
             None => stream.for_ever = true,
         }
     }
@@ -149,6 +152,9 @@ impl Connection {
             std::cmp::Ordering::Equal => {}
             std::cmp::Ordering::Greater => self.accept_again(now, packet),
         }
+        let Answered { written, read } = &mut self.answered;
+        *written = packet.answered.written.max(*written);
+        *read = packet.answered.read.max(*read);
         self.control.lock().log_datagram(now, Heading::Received, packet.number, &packet.bytes);
         let names = self.resume.as_deref();
         let mut incoming = Incoming { arrived: &mut self.arrived, names, marked: None };
@@ -365,7 +371,9 @@ impl Connection {
             .map_or(Ecn::NotEct, |_| self.settings.config.congestion.entry().marks().unwrap_or(Ecn::Ect0));
         let address = if self.own_address > 0 { self.own_address } else { number_of(transmit.destination) };
         let resume = self.resume.clone();
-        Some((QuicPacket { number, ecn, address, content, resume, bytes: Arc::from(bytes) }, sent_before))
+        let first = self.streams.get(&FIRST).filter(|_| self.settings.config.reopen.is_some());
+        let answered = first.map_or(Answered::default(), Stream::answers);
+        Some((QuicPacket { number, ecn, address, content, resume, answered, bytes: Arc::from(bytes) }, sent_before))
     }
 
     /// Bytes that have arrived for the application in order, or by datagrams.

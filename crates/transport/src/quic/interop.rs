@@ -20,7 +20,7 @@ use super::config::QuicConfig;
 use super::connection::Connection;
 use super::handshake::{Handshakes, NoKey, TAG};
 use super::library::{Settings, address};
-use super::packet::{Content, QuicPacket};
+use super::packet::{Answered, Content, QuicPacket};
 
 /// Our keys in their traits.
 #[derive(Clone, Copy, Default)]
@@ -394,7 +394,8 @@ fn exchange(side: Side, every: u64) -> (Time, u64) {
 }
 
 fn packet(number: u64, bytes: Arc<[u8]>) -> QuicPacket {
-    QuicPacket { number, ecn: Ecn::NotEct, address: 0, content: Content::None, resume: None, bytes }
+    let (ecn, content, answered) = (Ecn::NotEct, Content::None, Answered::default());
+    QuicPacket { number, ecn, address: 0, content, resume: None, answered, bytes }
 }
 
 #[test]

@@ -84,11 +84,11 @@ impl Lifetime {
 
 #[cfg(not(target_family = "wasm"))]
 impl Lifetime {
-    /// A connection ends; `is_cut_off`: the application was not done. Where it was, an idle time-out is how every
-    /// connection ends.
-    pub(super) fn end(&mut self, ended: Ended, is_cut_off: bool) {
+    /// A connection ends; `is_before_time`: the application was not done. Where it was, an idle time-out is how every
+    /// connection ends. `is_cut_off`: something is left that nobody goes on with.
+    pub(super) fn end(&mut self, ended: Ended, is_before_time: bool, is_cut_off: bool) {
         self.is_cut_off = is_cut_off;
-        if is_cut_off || ended.cause != EndCause::IdleTimeout {
+        if is_before_time || ended.cause != EndCause::IdleTimeout {
             self.ends += 1;
             self.ended.get_or_insert(ended);
         }

@@ -43,4 +43,4 @@ mod usage;
 pub(crate) use config::LEAST_PACKET;
 pub use config::{Client, Controllers, HandshakeMode, QuicConfig};
 pub use lifetime::{EndCause, Ended, Lifetime, Resume};
-pub use packet::{Content, QuicPacket};
+pub use packet::{Answered, Content, QuicPacket};

@@ -19,8 +19,19 @@ pub struct QuicPacket {
     pub content: Content,
     /// Of a connection after the first: which it is, and what the client said when it opened it.
     pub resume: Option<Arc<Resume>>,
+    /// What a client learns from the headers of answers, where it may open another connection.
+    pub answered: Answered,
     /// The UDP payload.
     pub bytes: Arc<[u8]>,
+}
+
+/// How far an end has answered on the first stream, as the headers of an answer tell its length.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Answered {
+    /// Where in the stream what the application has written ends.
+    pub(super) written: u64,
+    /// Where what it had read ended when it wrote last.
+    pub(super) read: u64,
 }
 
 /// What of the application a packet carries.

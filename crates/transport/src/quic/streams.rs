@@ -7,7 +7,7 @@ use noq_proto::StreamId;
 
 use super::frames::Visitor;
 use super::lifetime::Resume;
-use super::packet::Content;
+use super::packet::{Answered, Content};
 use super::received::Received;
 
 /// The first stream, of which each direction is the byte stream of a flow.
@@ -49,6 +49,8 @@ pub(super) struct Stream {
     /// Where in the stream they end, and where those of this connection end.
     pub has: u64,
     pub reads: u64,
+    /// Where what the application had read ended when it wrote last.
+    pub answered: u64,
 }
 
 impl Stream {
@@ -60,6 +62,24 @@ impl Stream {
     /// Whether it is over for the client's application: all has arrived here, or there, where nobody answers.
     pub fn is_done(&self) -> bool {
         self.ended || self.finished && self.closes && !self.asks
+    }
+
+    /// The application writes more.
+    pub fn write(&mut self, bytes: u64) {
+        self.unwritten += bytes;
+        self.answered = self.has;
+    }
+
+    /// How far this end has answered.
+    pub fn answers(&self) -> Answered {
+        Answered { written: if self.for_ever { u64::MAX } else { self.end() }, read: self.answered }
+    }
+
+    /// Whether all that the application has written is answered, and the answer has arrived, where the other end has
+    /// answered so far.
+    pub fn is_answered(&self, far: Answered) -> bool {
+        let asks = self.end() > 0 && !self.waits();
+        asks && far.read >= self.end() && far.written > 0 && self.has >= far.written
     }
 
     /// Where in the stream what the application has written ends.

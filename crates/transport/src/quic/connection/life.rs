@@ -10,7 +10,7 @@ use crate::quic::config::HandshakeMode;
 use crate::quic::identifiers::mix;
 use crate::quic::library::{self, Library, Start, address};
 use crate::quic::lifetime::{Ended, Resume};
-use crate::quic::packet::QuicPacket;
+use crate::quic::packet::{Answered, QuicPacket};
 use crate::quic::qlog::Migration;
 use crate::quic::streams::{FIRST, Stream};
 
@@ -54,9 +54,9 @@ impl Connection {
     }
 
     /// The client opens another connection where this one has ended, if its options have it so and there is something
-    /// left to do; whether it does.
+    /// left to do: at once, or when its application writes next. Whether it does.
     pub fn reopen(&mut self, now: Time) -> bool {
-        if !self.over || self.side != Side::Client || self.settings.config.reopen.is_none() || self.is_done() {
+        if !self.over || self.side != Side::Client || self.settings.config.reopen.is_none() || self.is_idle() {
             return false;
         }
         let goes_on = |stream: &Stream| !stream.is_done() && (stream.end() > 0 || stream.for_ever || stream.closes);
@@ -65,11 +65,15 @@ impl Connection {
             self.streams.iter().filter(|(_, stream)| which(stream)).map(|(id, _)| *id).collect()
         };
         let carried = names(&goes_on);
+        // Requests whose answers have arrived are not repeated.
+        let Answered { written, read } = self.answered;
+        let is_answered = |stream: &Stream| !stream.for_ever && written > 0 && stream.has >= written;
+        let answered = self.streams.get(&FIRST).filter(|stream| is_answered(stream)).map(|_| (FIRST, read));
         let resume = Resume {
             connection: self.number() + 1,
             next: self.streams.keys().next_back().map_or(FIRST, |last| last + 4).max(self.opened),
             has: self.streams.iter().map(|(id, stream)| (*id, stream.has)).collect(),
-            from: names(&is_endless).into_iter().map(|id| (id, self.streams[&id].end())).collect(),
+            from: names(&is_endless).into_iter().map(|id| (id, self.streams[&id].end())).chain(answered).collect(),
             carried,
         };
         let from = resume.from.clone();
@@ -128,14 +132,29 @@ impl Connection {
         !self.streams.is_empty() && self.streams.values().all(Stream::is_done) && self.waiting.is_empty()
     }
 
+    /// Whether nothing is left to send or to arrive until the client's application writes again.
+    fn is_idle(&self) -> bool {
+        let first = self.streams.get(&FIRST);
+        let others = self.streams.iter().filter(|(id, _)| **id != FIRST).all(|(_, stream)| stream.is_done());
+        let is_idle = |stream: &Stream| stream.is_done() || stream.is_answered(self.answered);
+        first.is_some_and(is_idle) && others && self.waiting.is_empty()
+    }
+
     /// The library says that the connection is over.
     pub(super) fn end(&mut self, ended: Ended) {
         self.control.lock().log_end(&ended);
         self.over = true;
-        let is_cut_off = match self.side {
+        let mut streams = self.streams.values();
+        let is_before_time = match self.side {
             Side::Client => !self.is_done(),
-            Side::Server => self.streams.values().any(|stream| stream.waits() || !stream.is_sent()),
+            Side::Server => streams.any(|stream| stream.waits() || !stream.is_sent()),
         };
-        self.lifetime.end(ended, is_cut_off);
+        // What goes on with the next write is not cut off.
+        let rests = self.settings.config.reopen.is_some()
+            && match self.side {
+                Side::Client => self.is_idle(),
+                Side::Server => self.control.lock().ledger.in_flight == 0 && !self.streams.values().any(Stream::waits),
+            };
+        self.lifetime.end(ended, is_before_time, is_before_time && !rests);
     }
 }
