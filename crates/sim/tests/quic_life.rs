@@ -3,7 +3,8 @@
 mod util;
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 
 use sim::{FlowSummary, Record};
 use util::{LABORATORY, run, run_in_pieces, scenario};
@@ -41,9 +42,13 @@ fn flow(record: &Record) -> &FlowSummary {
 
 /// A path without a route from 8 s to 12 s, one way 20 ms.
 fn outage() -> String {
-    let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join("quic-outage.csv");
-    fs::write(&file, "time_s,delay_ms\n0,20\n8,\n12,20\n").unwrap();
-    format!("path={{kind=\"trace\", file=\"{}\"}}", file.display())
+    // Written once: tests that run side by side would read it half written.
+    static FILE: LazyLock<PathBuf> = LazyLock::new(|| {
+        let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join("quic-outage.csv");
+        fs::write(&file, "time_s,delay_ms\n0,20\n8,\n12,20\n").unwrap();
+        file
+    });
+    format!("path={{kind=\"trace\", file=\"{}\"}}", FILE.display())
 }
 
 /// What the user opens, in whose options are `more`.
