@@ -16,8 +16,11 @@ use super::send::timestamp;
 pub(super) struct Receiver {
     /// Next offset expected (RCV.NXT).
     next: u64,
-    /// What has arrived beyond `next`.
-    beyond: Reassembly,
+    /// What has arrived beyond `next`, from the first segment out of order or twice on.
+    beyond: Option<Box<Reassembly>>,
+    /// Whether duplicates are reported, and the most blocks in an acknowledgment.
+    dsack: bool,
+    blocks: u8,
     /// Offset of the FIN, once seen.
     fin: Option<u64>,
     /// The size of the receive buffer, the mask of the bits that a scaled window can have, and the right edge of the
@@ -81,7 +84,9 @@ impl Receiver {
         let blocks = if settings.recovers_as_ns2() { SackBlocks::MAX - 1 } else { SackBlocks::MAX };
         Receiver {
             next: 0,
-            beyond: Reassembly::new(settings.dsack, blocks),
+            beyond: None,
+            dsack: settings.dsack,
+            blocks: blocks as u8,
             fin: None,
             buffer: settings.receive_buffer.get(),
             scale: u64::MAX,
@@ -214,9 +219,20 @@ impl Receiver {
         self.fin.is_some_and(|fin| self.next > fin)
     }
 
+    /// Whether nothing is missing before what has arrived.
+    #[inline]
+    fn is_gapless(&self) -> bool {
+        self.beyond.as_ref().is_none_or(|beyond| beyond.is_empty())
+    }
+
+    fn beyond(&mut self) -> &mut Reassembly {
+        let (dsack, blocks) = (self.dsack, usize::from(self.blocks));
+        self.beyond.get_or_insert_with(|| Box::new(Reassembly::new(dsack, blocks)))
+    }
+
     /// Whether the byte at `seq` has arrived.
     pub(super) fn has(&self, seq: u64) -> bool {
-        seq < self.next || self.beyond.has(seq)
+        seq < self.next || self.beyond.as_ref().is_some_and(|beyond| beyond.has(seq))
     }
 
     /// The tests of RFC 9293 section 3.10.7.4 and RFC 7323 section 5.3 (PAWS) on a segment. An unacceptable one is not
@@ -253,7 +269,7 @@ impl Receiver {
         if segment.end() > segment.seq || is_probe {
             self.due = Due::Alone;
             if segment.end() <= self.next {
-                self.beyond.note_duplicate(segment.seq, segment.end());
+                self.beyond().note_duplicate(segment.seq, segment.end());
             }
         }
     }
@@ -268,7 +284,7 @@ impl Receiver {
         };
         segment.seq == self.next
             && in_order
-            && self.beyond.is_empty()
+            && self.is_gapless()
             && self.fin.is_none()
             && self.read.is_none()
             && !(self.ecn && segment.ecn == Ecn::Ce)
@@ -349,18 +365,20 @@ impl Receiver {
         }
         self.full = self.full.max(segment.len);
         if end <= self.next || start >= end {
-            self.beyond.note_duplicate(start, segment.end().min(self.next));
+            let next = self.next;
+            self.beyond().note_duplicate(start, segment.end().min(next));
             self.go_quick(self.quick_acks);
             self.due = Due::Alone; // a duplicate: RFC 9293 section 3.10.7.4
             return;
         }
         if start > self.next {
-            self.beyond.add(start, end);
+            self.beyond().add(start, end);
             self.due = Due::Alone; // out of order: RFC 5681 section 4.2
             return;
         }
         if start < self.next {
-            self.beyond.note_duplicate(start, self.next);
+            let next = self.next;
+            self.beyond().note_duplicate(start, next);
         }
         if segment.len > 0 && self.quick_acks > 0 {
             self.note_arrival(now, segment);
@@ -370,17 +388,18 @@ impl Receiver {
         let small = self.next - self.acked <= u64::from(self.full);
         let waits = self.finished() && self.quick_acks > 0 && !closing && small && self.last_arrival.is_some();
         self.answers |= waits;
-        if self.beyond.is_empty() {
+        if self.is_gapless() {
             self.acknowledge_in_order(now);
         } else {
-            self.next = self.beyond.absorb(self.next);
+            let next = self.next;
+            self.next = self.beyond().absorb(next);
             // Fills a hole in part or whole: RFC 5681 section 4.2. Blocks that remain go without data.
-            self.due = self.due.max(if self.beyond.is_empty() { Due::Now } else { Due::Alone });
+            self.due = self.due.max(if self.is_gapless() { Due::Now } else { Due::Alone });
         }
         if self.finished() && !waits {
             self.due = self.due.max(Due::Now);
         }
-        if self.beyond.has_duplicate() {
+        if self.beyond.as_ref().is_some_and(|beyond| beyond.has_duplicate()) {
             self.due = Due::Alone; // data carry no report
         }
     }
@@ -466,7 +485,9 @@ impl Receiver {
     /// The SACK option of an acknowledgment, written in place of none.
     #[inline(always)]
     pub(super) fn write_sack(&self, sack: &mut SackBlocks) {
-        self.beyond.write_sack(sack, self.ts_recent.is_some());
+        if let Some(beyond) = &self.beyond {
+            beyond.write_sack(sack, self.ts_recent.is_some());
+        }
     }
 
     /// Asks for an acknowledgment at once.
@@ -490,7 +511,9 @@ impl Receiver {
     #[inline(always)]
     pub(super) fn on_acknowledged(&mut self) {
         self.acked = self.next;
-        self.beyond.on_acknowledged();
+        if let Some(beyond) = &mut self.beyond {
+            beyond.on_acknowledged();
+        }
         self.pushed = 0;
         self.quick = self.quick.saturating_sub(1);
         if self.read.is_some() {

@@ -15,8 +15,8 @@ pub(super) struct Rfc9438 {
     fraction: f64,
     size: u32,
     state: State,
-    /// That before the last reduction, should it be undone (section 4.9.2).
-    before: State,
+    /// That before the last reduction, should it be undone (section 4.9.2); from the first one on.
+    before: Option<Box<State>>,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -37,7 +37,7 @@ impl Rfc9438 {
             fraction: 0.0,
             size: 0,
             state: State::default(),
-            before: State::default(),
+            before: None,
         }
     }
 
@@ -79,7 +79,7 @@ impl Rfc9438 {
     /// Sections 4.6 and 4.7.
     pub(super) fn reduce(&mut self, window: &Window) {
         let cwnd = self.cwnd(window);
-        self.before = self.state;
+        **self.before.get_or_insert_default() = self.state;
         self.state = State { w_max: self.constants.plateau(cwnd, self.state.w_max), cwnd_prior: cwnd, epoch: None };
         self.fraction = 0.0;
     }
@@ -91,7 +91,7 @@ impl Rfc9438 {
                 self.state.w_max = 0.0;
                 self.state.epoch = None;
             }
-            Event::Undone => self.state = self.before,
+            Event::Undone => self.state = self.before.as_deref().copied().unwrap_or_default(),
             Event::Restarted => self.state.epoch = None,
             _ => (),
         }

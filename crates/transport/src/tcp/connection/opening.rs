@@ -6,7 +6,7 @@ use super::super::accecn::{ace, handshake_ace};
 use super::super::config::{EcnMode, TIMESTAMPS};
 use super::super::info::State;
 use super::super::segment::{Flags, Segment, SynOptions};
-use super::super::send::{Agreed, timestamp};
+use super::super::send::{Agreed, Opening, timestamp};
 use super::Connection;
 use super::marks::Marks;
 use super::reset::Reset;
@@ -106,17 +106,19 @@ impl Connection {
         let mss = u32::from(peer.mss).saturating_sub(options).min(own).max(1);
         self.send.open(
             now,
-            &Agreed {
-                mss: u64::from(mss),
-                sack: self.settings.sack && peer.sack_permitted,
-                timestamps: self.timestamps,
-                ecn: self.marks.mode,
+            &Opening {
+                agreed: Agreed {
+                    mss: u64::from(mss),
+                    sack: self.settings.sack && peer.sack_permitted,
+                    timestamps: self.timestamps,
+                    ecn: self.marks.mode,
+                    early: self.handshake.early,
+                },
                 syn_marked: self.state == State::SynSent && ace(segment.flags) == handshake_ace(Ecn::Ce),
                 syn_lost: self.handshake.lost(&self.settings, self.handshake_echo(segment)),
                 rtt,
                 una: if self.state == State::SynSent { segment.ack } else { 1 },
                 syn_end: 1 + self.syn_data(),
-                early: self.handshake.early,
             },
         );
     }

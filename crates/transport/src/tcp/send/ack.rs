@@ -54,8 +54,8 @@ impl Sender {
         }
         self.read_advance(now, &before, &mut news, counters);
         self.read_marks(ack, &before, &mut news);
-        if self.settings.rack {
-            self.rack.adapt(self.totals.delivered);
+        if let Some(rack) = &mut self.rack {
+            rack.adapt(self.totals.delivered);
         }
         self.follow_tail_probe(now, ack.ack, &news);
         let alert = news.sacked || news.ece || news.duplicate;
@@ -128,10 +128,10 @@ impl Sender {
         }
         let Some(last) = last else { return };
         self.totals.delivered += u64::from(acked);
-        if self.settings.rack {
-            self.rack.note_prior(&last);
+        if let Some(rack) = &mut self.rack {
+            rack.note_prior(&last);
             if self.agreed.sack {
-                self.rack.on_delivered(now, &last, self.rtt.min());
+                rack.on_delivered(now, &last, self.rtt.min());
             }
         }
         let (oldest, newest) = (now.since(first), now.since(last.sent_at));
@@ -139,8 +139,8 @@ impl Sender {
         self.rtt.measured(oldest, self.board.una(), self.board.nxt());
         counters.rtt_samples += 1;
         counters.rtt_sum += newest;
-        if self.settings.rack {
-            self.rack.adapt(self.totals.delivered);
+        if let Some(rack) = &mut self.rack {
+            rack.adapt(self.totals.delivered);
         }
         self.recovery.rexmit = Rexmit::None;
         self.set_timer(now);
@@ -249,8 +249,11 @@ impl Sender {
         if self.totals.duplicates > self.totals.retransmitted {
             return; // the network duplicated it
         }
-        if self.reordering.seen() > 0 && !news.probe_duplicate {
-            self.rack.on_duplicate();
+        if let Some(rack) = &mut self.rack
+            && self.reordering.seen() > 0
+            && !news.probe_duplicate
+        {
+            rack.on_duplicate();
         }
         news.duplicate = true;
         self.totals.delivered += u64::from(segments);
@@ -303,10 +306,10 @@ impl Sender {
     /// Slot `number` is known to be delivered for the first time; `tells` if RACK may judge others by it.
     #[inline]
     pub(super) fn note_delivered(&mut self, now: Time, number: u64, slot: &Slot, tells: bool) {
-        if self.settings.rack {
-            self.rack.note_prior(slot);
+        if let Some(rack) = &mut self.rack {
+            rack.note_prior(slot);
             if tells {
-                self.rack.on_delivered(now, slot, self.rtt.min());
+                rack.on_delivered(now, slot, self.rtt.min());
             }
         }
         if let Some(sampler) = &mut self.sampler {
@@ -430,7 +433,9 @@ impl Sender {
 
     #[inline]
     fn rate_sample(&mut self, now: Time, delivered: u32) -> Option<RateSample> {
-        self.rack.forget_prior();
+        if let Some(rack) = &mut self.rack {
+            rack.forget_prior();
+        }
         let sampler = self.sampler.as_mut()?;
         sampler.sample(now, self.totals.delivered, self.board.lost_total(), delivered > 0, self.rtt.min())
     }

@@ -4,6 +4,7 @@ use units::{Duration, Time};
 
 use super::episode::Forced;
 use super::news::News;
+use super::rack::Rack;
 use super::slot::{LOST, RETRANSMITTED, SACKED};
 use super::{Sender, TimerKind};
 use crate::congestion::Event;
@@ -18,8 +19,8 @@ impl Sender {
         self.recovery.lost_again = false;
         if !self.agreed.sack {
             self.lose_head_by_duplicates(now, news.advanced);
-        } else if self.settings.rack {
-            if self.rack.take_advanced() && self.detect_by_rack(now) {
+        } else if let Some(rack) = &mut self.rack {
+            if rack.take_advanced() && self.detect_by_rack(now) {
                 news.set_timer = false;
             }
         } else {
@@ -35,7 +36,7 @@ impl Sender {
         if self.settings.transmit_fin && self.last_is_lost() {
             let head = self.board.front_number();
             self.lose(now, head);
-            if self.settings.rack {
+            if self.rack.is_some() {
                 self.board.leave_order(head);
             }
         }
@@ -73,16 +74,16 @@ impl Sender {
         let window = self.reordering_window();
         let mut longest = Duration::ZERO;
         let mut next = self.board.oldest_sent();
-        while let Some(number) = next {
+        while let (Some(number), Some(rack)) = (next, &self.rack) {
             next = self.board.sent_after(number);
             let slot = self.board.get(number);
             if slot.is(LOST) && !slot.is(RETRANSMITTED) {
                 continue;
             }
-            if !self.rack.overtook(slot) {
+            if !rack.overtook(slot) {
                 break;
             }
-            let wait = (slot.sent_at + self.rack.rtt() + window).since(now);
+            let wait = (slot.sent_at + rack.rtt() + window).since(now);
             if wait.is_zero() {
                 self.lose(now, number);
                 self.board.leave_order(number);
@@ -105,7 +106,7 @@ impl Sender {
         if self.reordering.seen() == 0 && (told || recovering) {
             return Duration::ZERO;
         }
-        self.rack.window(self.rtt.min(), self.rtt.srtt())
+        self.rack.as_ref().map_or(Duration::ZERO, |rack| rack.window(self.rtt.min(), self.rtt.srtt()))
     }
 
     /// Takes everything for lost that is not known to have arrived, copies included (RFC 6675 section 5.1); with RACK
@@ -114,10 +115,9 @@ impl Sender {
         self.reset_guessed();
         let head = self.board.front_number();
         for number in self.board.numbers() {
-            let recent = self.settings.rack
-                && self.agreed.sack
-                && number != head
-                && !(self.board.get(number).sent_at + self.rack.rtt()).since(now).is_zero();
+            let sent_at = self.board.get(number).sent_at;
+            let is_recent = |rack: &Rack| !(sent_at + rack.rtt()).since(now).is_zero();
+            let recent = self.agreed.sack && number != head && self.rack.as_deref().is_some_and(is_recent);
             if !recent {
                 self.lose(now, number);
             }

@@ -84,11 +84,12 @@ pub(super) struct Sender {
     entropy: u64,
     byte_stream: ByteStream,
     /// Offsets after which the application wants a segment to end (`MSG_EOR`), those not reached yet.
-    records: VecDeque<u64>,
+    records: Option<Box<VecDeque<u64>>>,
     peer: PeerWindow,
     board: Scoreboard,
     rtt: Rtt,
-    rack: Rack,
+    /// Losses are detected by time.
+    rack: Option<Box<Rack>>,
     /// For controllers that ask for delivery rates.
     sampler: Option<Box<RateSampler>>,
     cwnd: CongestionWindow,
@@ -109,7 +110,7 @@ pub(super) struct Sender {
     asks_window_only: bool,
 }
 
-/// What a connection's both ends agreed on, and what follows from it.
+/// What a connection's both ends agreed on.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Agreed {
     /// Largest payload that the path and the peer take.
@@ -117,6 +118,14 @@ pub(super) struct Agreed {
     pub sack: bool,
     pub timestamps: bool,
     pub ecn: EcnMode,
+    /// Data may go before our SYN-ACK is acknowledged (TCP Fast Open).
+    pub early: bool,
+}
+
+/// How a connection was opened.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Opening {
+    pub agreed: Agreed,
     /// Our SYN arrived with a congestion mark, as accurate feedback tells.
     pub syn_marked: bool,
     /// The SYN was lost: the initial window is one segment (RFC 5681 section 3.1).
@@ -126,8 +135,6 @@ pub(super) struct Agreed {
     /// What the answer to our SYN acknowledges up to, and the offset after the data that our SYN carried.
     pub una: u64,
     pub syn_end: u64,
-    /// Data may go before our SYN-ACK is acknowledged (TCP Fast Open).
-    pub early: bool,
 }
 
 /// Segments since the connection opened.
@@ -165,11 +172,6 @@ impl Sender {
             sack: settings.sack,
             timestamps: settings.timestamps,
             ecn: EcnMode::Off,
-            syn_marked: false,
-            syn_lost: false,
-            rtt: None,
-            una: 1,
-            syn_end: 1,
             early: false,
         };
         let cwnd = CongestionWindow::new(settings, settings.mss, settings.initial_window, entropy);
@@ -179,11 +181,11 @@ impl Sender {
             agreed,
             entropy,
             byte_stream: ByteStream::new(settings.nagle),
-            records: VecDeque::new(),
+            records: None,
             peer: PeerWindow::new(),
             board: scoreboard(settings, control, 1, agreed.mss),
             rtt: Rtt::new(settings),
-            rack: Rack::new(),
+            rack: settings.rack.then(|| Box::new(Rack::new())),
             sampler: control.wants_rates().then(|| Box::new(RateSampler::new())),
             cwnd,
             burst: Burst::default(),
@@ -203,32 +205,33 @@ impl Sender {
     }
 
     /// What the handshake settled.
-    pub(super) fn open(&mut self, now: Time, agreed: &Agreed) {
-        let other = agreed.mss != self.agreed.mss || agreed.syn_lost && self.settings.initial_window != 1;
+    pub(super) fn open(&mut self, now: Time, opening: &Opening) {
+        let Opening { agreed, syn_marked, syn_lost, rtt, una, syn_end } = *opening;
+        let other = agreed.mss != self.agreed.mss || syn_lost && self.settings.initial_window != 1;
         if other {
             // A lost SYN makes the initial window one segment (RFC 5681 section 3.1).
-            let initial = if agreed.syn_lost { 1 } else { self.settings.initial_window };
+            let initial = if syn_lost { 1 } else { self.settings.initial_window };
             self.cwnd.settle(agreed.mss as u32, initial, self.entropy);
         }
-        if other || agreed.una > 1 {
-            self.board = scoreboard(&self.settings, &self.cwnd.control, agreed.una, agreed.mss);
+        if other || una > 1 {
+            self.board = scoreboard(&self.settings, &self.cwnd.control, una, agreed.mss);
         }
-        self.agreed = *agreed;
+        self.agreed = agreed;
         self.cwnd.ecn.on = agreed.ecn == EcnMode::Classic;
-        self.cwnd.ecn.counted = (agreed.ecn == EcnMode::Accurate).then(|| Counted::new(agreed.syn_marked));
+        self.cwnd.ecn.counted = (agreed.ecn == EcnMode::Accurate).then(|| Box::new(Counted::new(syn_marked)));
         self.cwnd.ecn.scalable = self.cwnd.ecn.counted.is_some() && self.settings.congestion.entry().marks().is_some();
         let as_ns2 = agreed.sack && self.settings.recovers_as_ns2() && !self.cwnd.control.drives();
         self.ns2 = as_ns2.then(Box::default);
         self.asks_window_only = !(as_ns2 || self.pacing.on || self.cwnd.control.is_asked());
         self.totals.delivered = u64::from(!agreed.early); // the SYN
         self.wait.stop();
-        if let Some(rtt) = agreed.rtt {
+        if let Some(rtt) = rtt {
             self.rtt.note_min(now, rtt);
-            self.rtt.measured(rtt, agreed.una, agreed.una);
+            self.rtt.measured(rtt, una, una);
         }
         self.cwnd.establish(now, self.rtt.srtt());
-        if agreed.una < agreed.syn_end {
-            self.repeat_syn_data(now);
+        if una < syn_end {
+            self.repeat_syn_data(now, syn_end);
         }
     }
 
@@ -255,11 +258,11 @@ impl Sender {
         }
     }
 
-    /// Data of our SYN that were not taken go again at once, which is no sign of congestion
+    /// Data of our SYN, up to `syn_end`, that were not taken go again at once, which is no sign of congestion
     /// (`tcp_non_congestion_loss_retransmit`).
-    fn repeat_syn_data(&mut self, now: Time) {
-        while self.board.nxt() < self.agreed.syn_end {
-            let len = (self.agreed.syn_end - self.board.nxt()).min(self.agreed.mss);
+    fn repeat_syn_data(&mut self, now: Time, syn_end: u64) {
+        while self.board.nxt() < syn_end {
+            let len = (syn_end - self.board.nxt()).min(self.agreed.mss);
             let in_flight = self.board.in_flight();
             let slot = self.board.send(now, len, false, self.totals.delivered);
             if slot.end() >= self.byte_stream.end() {
@@ -321,7 +324,7 @@ impl Sender {
 
     /// A record ends with the data written last: no segment has data of two records.
     pub(super) fn end_record(&mut self) {
-        self.records.push_back(self.byte_stream.end());
+        self.records.get_or_insert_default().push_back(self.byte_stream.end());
     }
 
     /// The application has written all: a FIN follows.
@@ -413,7 +416,7 @@ impl Sender {
         info.reordering_seen = self.reordering.seen();
         info.total_retransmitted = self.totals.retransmitted;
         info.delivered = self.totals.delivered;
-        info.delivered_marked = self.cwnd.ecn.counted.map_or(0, |counted| counted.total);
+        info.delivered_marked = self.cwnd.ecn.counted.as_ref().map_or(0, |counted| counted.total);
         info.backoff = self.rtt.backoff();
         info.consecutive_timeouts = self.timer.timeouts;
         info.probes = self.timer.window_probes;

@@ -258,8 +258,8 @@ impl Sender {
     fn try_undo_recovery(&mut self, now: Time, news: &News) -> bool {
         if self.may_undo(news.echo) {
             self.undo(now, false);
-        } else {
-            self.rack.on_recovered();
+        } else if let Some(rack) = &mut self.rack {
+            rack.on_recovered();
         }
         if self.holds_without_sack() {
             return true;
@@ -285,7 +285,9 @@ impl Sender {
     fn try_undo_by_duplicates(&mut self, now: Time) -> bool {
         let all = self.undo.all_were_duplicates();
         if all {
-            self.rack.on_undone();
+            if let Some(rack) = &mut self.rack {
+                rack.on_undone();
+            }
             self.undo(now, false);
         }
         all
@@ -323,6 +325,8 @@ impl Sender {
         }
         self.cwnd.undo(now);
         self.undo.end();
-        self.rack.look_again();
+        if let Some(rack) = &mut self.rack {
+            rack.look_again();
+        }
     }
 }

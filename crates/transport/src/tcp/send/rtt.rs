@@ -1,19 +1,17 @@
 //! Round-trip time and retransmission time-out (RFC 6298), by the letter or as Linux refines it.
 
+use std::sync::Arc;
+
 use units::{Duration, Time};
 
 use super::ns2_rtt::Ns2Estimator;
 use crate::tcp::config::{RtoFloor, Settings};
 
 /// The estimator.
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
 pub(in crate::tcp) struct Rtt {
-    linux: Option<LinuxEstimator>,
-    ns2: Option<Ns2Estimator>,
-    floor: RtoFloor,
-    min_rto: Duration,
-    max_rto: Duration,
-    tick: Duration,
+    settings: Arc<Settings>,
+    estimator: Estimator,
     srtt: Duration,
     rttvar: Duration,
     min: Duration,
@@ -23,18 +21,28 @@ pub(in crate::tcp) struct Rtt {
     backoff: u32,
 }
 
+/// Whose arithmetic it is.
+#[derive(Debug)]
+enum Estimator {
+    Rfc6298,
+    Linux(LinuxEstimator),
+    Ns2(Ns2Estimator),
+}
+
 /// The shortest round-trip time is that of so much of the past, as in Linux.
 const MIN_WINDOW: Duration = Duration::from_secs(300);
 
 impl Rtt {
-    pub(in crate::tcp) fn new(settings: &Settings) -> Rtt {
+    pub(in crate::tcp) fn new(settings: &Arc<Settings>) -> Rtt {
         Rtt {
-            linux: settings.linux_rtt.then(LinuxEstimator::default),
-            ns2: (settings.recovers_as_ns2() && !settings.linux_rtt).then(|| Ns2Estimator::new(settings.timer_tick)),
-            floor: settings.rto_floor,
-            min_rto: settings.min_rto,
-            max_rto: settings.max_rto,
-            tick: settings.timer_tick,
+            settings: Arc::clone(settings),
+            estimator: if settings.linux_rtt {
+                Estimator::Linux(LinuxEstimator::default())
+            } else if settings.recovers_as_ns2() {
+                Estimator::Ns2(Ns2Estimator::new(settings.timer_tick))
+            } else {
+                Estimator::Rfc6298
+            },
             srtt: Duration::ZERO,
             rttvar: Duration::ZERO,
             min: Duration::ZERO,
@@ -58,29 +66,30 @@ impl Rtt {
     #[inline(always)]
     pub(in crate::tcp) fn measured(&mut self, rtt: Duration, una: u64, nxt: u64) {
         let rtt = rtt.max(TINY);
-        let floor = if self.floor == RtoFloor::Variance { self.min_rto } else { Duration::ZERO };
-        if let Some(estimator) = &mut self.ns2 {
-            (self.srtt, self.rttvar) = estimator.measured(rtt);
-            let rto = self.srtt + (self.rttvar * 4).max(floor);
-            let least = if self.floor == RtoFloor::Total { self.min_rto } else { Duration::ZERO };
-            self.base_rto = round_down(rto, self.tick).max(least).min(self.max_rto);
-            return;
-        }
-        let variance = match &mut self.linux {
-            Some(estimator) => {
+        let Settings { rto_floor, min_rto, max_rto, timer_tick, .. } = *self.settings;
+        let floor = if rto_floor == RtoFloor::Variance { min_rto } else { Duration::ZERO };
+        let variance = match &mut self.estimator {
+            Estimator::Ns2(estimator) => {
+                (self.srtt, self.rttvar) = estimator.measured(rtt);
+                let rto = self.srtt + (self.rttvar * 4).max(floor);
+                let least = if rto_floor == RtoFloor::Total { min_rto } else { Duration::ZERO };
+                self.base_rto = round_down(rto, timer_tick).max(least).min(max_rto);
+                return;
+            }
+            Estimator::Linux(estimator) => {
                 estimator.measured(micros(rtt), micros(floor), una, nxt);
                 self.srtt = from_micros(estimator.srtt8 / 8).max(TINY);
                 self.rttvar = from_micros(estimator.deviation4 / 4);
                 from_micros(estimator.variance)
             }
-            None => {
+            Estimator::Rfc6298 => {
                 self.estimate(rtt);
                 (self.rttvar * 4).max(floor)
             }
         };
         let rto = self.srtt + variance;
-        let rto = if self.floor == RtoFloor::Total { rto.max(self.min_rto) } else { rto };
-        self.base_rto = round_up(rto, self.tick).min(self.max_rto);
+        let rto = if rto_floor == RtoFloor::Total { rto.max(min_rto) } else { rto };
+        self.base_rto = round_up(rto, timer_tick).min(max_rto);
         self.backoff = 0;
     }
 
@@ -100,7 +109,7 @@ impl Rtt {
     /// The timer expired: the next one waits twice as long (RFC 6298 (5.5)).
     pub(in crate::tcp) fn back_off(&mut self) {
         self.backoff = (self.backoff + 1).min(16);
-        if let Some(estimator) = &mut self.ns2 {
+        if let Estimator::Ns2(estimator) = &mut self.estimator {
             estimator.back_off(self.backoff);
         }
     }
@@ -119,7 +128,7 @@ impl Rtt {
     /// With back-off.
     #[inline]
     pub(in crate::tcp) fn rto(&self) -> Duration {
-        (self.base_rto * (1 << self.backoff)).min(self.max_rto)
+        (self.base_rto * (1 << self.backoff)).min(self.settings.max_rto)
     }
 
     #[inline]
@@ -228,7 +237,7 @@ mod tests {
 
     fn estimator(options: &str) -> Rtt {
         let config: TcpConfig = toml::from_str(options).unwrap();
-        Rtt::new(&config.resolve(1115))
+        Rtt::new(&Arc::new(config.resolve(1115)))
     }
 
     #[test]

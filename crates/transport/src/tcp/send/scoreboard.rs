@@ -61,7 +61,7 @@ pub(super) struct Scoreboard {
     pub(super) frontier: u64,
     pub(super) above: u32,
     /// For each slot what had been delivered, if that is kept.
-    states: Option<VecDeque<SentState>>,
+    states: Option<Box<VecDeque<SentState>>>,
     /// The order of sending, once it differed from that of the slots.
     sending: Option<Box<Sending>>,
     /// Number after the highest slot that was ever retransmitted.
@@ -87,7 +87,7 @@ impl Scoreboard {
             speculative: 0,
             frontier: 0,
             above: 0,
-            states: keeps_states.then(VecDeque::new),
+            states: keeps_states.then(Box::default),
             sending: None,
             retransmitted_until: 0,
             known: None,
@@ -217,6 +217,9 @@ impl Scoreboard {
         };
         self.nxt = slot.end();
         self.sent_total += 1;
+        if self.slots.capacity() == 0 {
+            self.slots.reserve_exact(1); // as many as a short request has
+        }
         self.slots.push_back(slot);
         if let Some(sending) = &mut self.sending {
             sending.push(self.order == Order::Sent);

@@ -192,7 +192,7 @@ impl Sender {
             && self.cwnd.state() == CongestionState::Open
             && !self.timer.cut
             && !self.cwnd.ecn.cwr_due
-            && self.records.is_empty();
+            && self.records.is_none();
         if !calm || waiting <= mss || usable < mss || nxt == 0 || !self.board.outstanding() {
             return NextFull::Unknown;
         }
@@ -232,7 +232,7 @@ impl Sender {
         }
         let mut len = waiting.min(self.agreed.mss);
         let full = len;
-        if !self.records.is_empty() {
+        if self.records.is_some() {
             len = len.min(self.left_of_record(nxt));
         }
         let ends_record = len < full; // what follows it is there already
@@ -281,10 +281,11 @@ impl Sender {
     /// Bytes from `nxt` to the end of a record.
     #[cold]
     fn left_of_record(&mut self, nxt: u64) -> u64 {
-        while self.records.front().is_some_and(|end| *end <= nxt) {
-            self.records.pop_front();
+        let Some(records) = &mut self.records else { return u64::MAX };
+        while records.front().is_some_and(|end| *end <= nxt) {
+            records.pop_front();
         }
-        self.records.front().map_or(u64::MAX, |end| end - nxt)
+        records.front().map_or(u64::MAX, |end| end - nxt)
     }
 
     /// Sends `len` bytes of new data, and the FIN after them if `fin`; `push` if they end a group.
@@ -382,7 +383,7 @@ impl Sender {
     fn next_speculative(&mut self, now: Time) -> Option<Outgoing> {
         if self.cwnd.state() != CongestionState::Recovery
             || !self.agreed.sack
-            || self.settings.rack
+            || self.rack.is_some()
             || self.settings.prr
             || self.ns2.is_some()
         {

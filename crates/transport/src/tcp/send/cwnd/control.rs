@@ -9,7 +9,8 @@ use crate::tcp::config::{AvoidanceCounts, ByteCounting, Settings};
 pub(in crate::tcp::send) struct Control {
     controller: Box<dyn CongestionController>,
     needs: Needs,
-    probes: Probes,
+    /// The probes that are still to be sent, of a controller that asks for some.
+    probes: Option<Box<Probes>>,
     /// What is acknowledged is counted for [`Window::open`], whatever the controller, as ns-2.35's agent does.
     counts: bool,
 }
@@ -30,7 +31,8 @@ impl Control {
             timestamps: settings.timestamps,
         });
         let counts = controller.window().is_of_2007();
-        Control { needs: controller.needs(), controller, probes: Probes::default(), counts }
+        let needs = controller.needs();
+        Control { needs, controller, probes: needs.probes.then(Box::default), counts }
     }
 
     #[inline]
@@ -58,7 +60,7 @@ impl Control {
     /// Whether the controller has probes sent.
     #[inline]
     pub fn wants_probes(&self) -> bool {
-        self.needs.probes
+        self.probes.is_some()
     }
 
     /// Whether the controller asks for each segment sent.
@@ -94,14 +96,9 @@ impl Control {
 
     #[inline(always)]
     fn follow_probes(&mut self, now: Time) {
-        if self.needs.probes {
-            self.request_probes(now);
+        if let Some(probes) = &mut self.probes {
+            probes.request(now, &self.controller.poll_probes());
         }
-    }
-
-    #[cold]
-    fn request_probes(&mut self, now: Time) {
-        self.probes.request(now, &self.controller.poll_probes());
     }
 
     /// The rate that the controller sets.
@@ -119,18 +116,20 @@ impl Control {
     /// Whether a probe is to be sent now; each `true` is one.
     #[inline]
     pub fn take_probe(&mut self) -> bool {
-        self.probes.take()
+        self.probes.as_mut().is_some_and(|probes| probes.take())
     }
 
     /// When [`Control::handle_timeout`] is to be called; [`Time::MAX`] for never.
     #[inline]
     pub fn timer(&self) -> Time {
         let own = if self.needs.timer { self.controller.poll_timeout().unwrap_or(Time::MAX) } else { Time::MAX };
-        own.min(self.probes.timer())
+        own.min(self.probes.as_ref().map_or(Time::MAX, |probes| probes.timer()))
     }
 
     pub fn handle_timeout(&mut self, now: Time, in_flight: u32) {
-        self.probes.handle_timeout(now);
+        if let Some(probes) = &mut self.probes {
+            probes.handle_timeout(now);
+        }
         if self.needs.timer && self.controller.poll_timeout().is_some_and(|at| at <= now) {
             self.tell(now, &Event::Timeout { in_flight });
         }

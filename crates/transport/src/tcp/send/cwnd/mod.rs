@@ -42,12 +42,12 @@ pub(super) struct CongestionWindow {
 }
 
 /// RFC 3168 at the sender, or RFC 9768.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Debug, Default)]
 pub(super) struct EcnState {
     /// RFC 3168 is in use.
     pub on: bool,
     /// The counts of accurate feedback, if it is in use.
-    pub counted: Option<Counted>,
+    pub counted: Option<Box<Counted>>,
     /// The controller takes the count of marks, and decides itself on reductions.
     pub scalable: bool,
     /// The next new segment says that the window was reduced.
