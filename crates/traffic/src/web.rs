@@ -9,6 +9,7 @@ mod objects;
 mod report;
 
 use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
 
 use rand::Rng;
 use schemars::JsonSchema;
@@ -118,7 +119,8 @@ impl Kind for Web {
     }
 
     fn build(&self, offsets: &[Duration], _duration: Duration, streams: &mut MakeRng) -> Vec<UserSource> {
-        of_each_user(offsets, streams, |offset, own| [self.source(offset, own)])
+        let config = Arc::new(self.clone());
+        of_each_user(offsets, streams, |offset, own| [config.source(offset, own)])
     }
 
     fn expected_flows(&self, users: u32, _duration: Duration) -> f64 {
@@ -131,9 +133,9 @@ impl Kind for Web {
 }
 
 impl Web {
-    fn source(&self, offset: Duration, streams: &mut MakeUserRng) -> WebSource {
+    fn source(self: &Arc<Web>, offset: Duration, streams: &mut MakeUserRng) -> WebSource {
         WebSource {
-            config: self.clone(),
+            config: Arc::clone(self),
             main: streams("traffic.main"),
             count: streams("traffic.objects"),
             embedded: streams("traffic.embedded"),
@@ -173,7 +175,7 @@ enum State {
 
 /// A browser and its server.
 pub(crate) struct WebSource {
-    config: Web,
+    config: Arc<Web>,
     main: Box<dyn Rng + Send>,
     count: Box<dyn Rng + Send>,
     embedded: Box<dyn Rng + Send>,

@@ -13,6 +13,10 @@ fn plain(requests: Requests) -> Web {
     }
 }
 
+fn source(web: Web, seed: u64) -> WebSource {
+    Arc::new(web).source(Duration::ZERO, &mut streams(seed))
+}
+
 fn at(ms: u64) -> Time {
     Time::ZERO + Duration::from_millis(ms)
 }
@@ -27,7 +31,7 @@ const OBJECT: (End, Action) = (End::Server, Action::Write(Bytes::new(1_000)));
 
 #[test]
 fn a_page_as_a_conversation_pipelined() {
-    let mut source = plain(Requests::Pipelined).source(Duration::ZERO, &mut streams(1));
+    let mut source = source(plain(Requests::Pipelined), 1);
     assert_eq!(source.poll_timeout(), Some(at(0)));
     assert_eq!(actions(&mut source, at(0)), [(End::User, Action::Open), REQUEST]);
     assert_eq!(source.poll_timeout(), None);
@@ -66,7 +70,7 @@ fn a_page_as_a_conversation_pipelined() {
 
 #[test]
 fn a_page_as_a_conversation_sequential() {
-    let mut source = plain(Requests::Sequential).source(Duration::ZERO, &mut streams(1));
+    let mut source = source(plain(Requests::Sequential), 1);
     actions(&mut source, at(0));
     source.handle_delivered(at(50), 0, End::Server, 350);
     assert_eq!(actions(&mut source, at(50)), [MAIN]);
@@ -88,7 +92,7 @@ fn load_times_are_round_trips_and_parsing() {
     // Over a network with only a delay: a round trip for the main object, one for all others or one for each.
     for (requests, trips) in [(Requests::Pipelined, 2.0), (Requests::Sequential, 4.0)] {
         let web = Web { pages: Some(400), parsing: Duration::from_millis(130), ..plain(requests) };
-        let mut source = web.source(Duration::ZERO, &mut streams(2));
+        let mut source = source(web, 2);
         run(&mut source, Duration::from_millis(100));
         let report = source.report().unwrap();
         assert_eq!((report.pages, report.clicks), (400, 400));
@@ -124,7 +128,7 @@ fn load_times_of_several_connections_are_round_trips() {
     ];
     for (requests, connections, trips) in cases {
         let web = Web { pages: Some(2), ..twelve(requests, connections) };
-        let mut source = web.source(Duration::ZERO, &mut streams(1));
+        let mut source = source(web, 1);
         assert_eq!(source.connections(), connections);
         let done = run(&mut source, Duration::from_millis(100));
         let report = source.report().unwrap();
@@ -147,7 +151,7 @@ fn load_times_of_several_connections_are_round_trips() {
 
 #[test]
 fn the_first_connection_that_is_free_takes_the_next_object() {
-    let mut source = twelve(Requests::Sequential, 2).source(Duration::ZERO, &mut streams(1));
+    let mut source = source(twelve(Requests::Sequential, 2), 1);
     let acts = |source: &mut WebSource, ms| -> Vec<(u32, End, Action)> {
         std::iter::from_fn(|| source.poll_action(at(ms))).map(|act| (act.connection, act.end, act.action)).collect()
     };
@@ -178,7 +182,7 @@ fn the_first_connection_that_is_free_takes_the_next_object() {
 fn pages_are_the_same_over_any_number_of_connections() {
     let sizes = |connections, requests| {
         let web = Web { pages: Some(20), connections, requests, ..Web::default() };
-        let mut source = web.source(Duration::ZERO, &mut streams(8));
+        let mut source = source(web, 8);
         let done = run(&mut source, Duration::from_millis(100));
         let objects =
             done.into_iter().filter(|(_, act)| act.end == End::Server).filter_map(|(_, act)| match act.action {
@@ -201,7 +205,7 @@ fn pages_are_the_same_over_any_number_of_connections() {
 fn a_page_without_objects_is_complete_with_its_main_one() {
     let web =
         Web { objects: ObjectCount::Constant(ConstantCount::default()), pages: Some(1), ..plain(Requests::Pipelined) };
-    let mut source = web.source(Duration::ZERO, &mut streams(1));
+    let mut source = source(web, 1);
     let done = run(&mut source, Duration::from_millis(100));
     let what: Vec<(End, Action)> = done.iter().map(|(_, act)| (act.end, act.action)).collect();
     let closing = [(End::User, Action::Close), (End::Server, Action::Close)];
@@ -228,7 +232,7 @@ fn the_default_is_the_published_model() {
 #[test]
 fn reading_takes_as_long_as_it_says() {
     let web = Web { pages: Some(2_000), ..plain(Requests::Pipelined) };
-    let mut source = web.source(Duration::ZERO, &mut streams(6));
+    let mut source = source(web, 6);
     let done = run(&mut source, Duration::from_millis(1));
     let whole = done.last().unwrap().0.as_secs_f64();
     let pages = source.report().unwrap();
@@ -238,7 +242,7 @@ fn reading_takes_as_long_as_it_says() {
 
 #[test]
 fn nothing_complete_is_reported_as_such() {
-    let source = plain(Requests::Pipelined).source(Duration::ZERO, &mut streams(1));
+    let source = source(plain(Requests::Pipelined), 1);
     assert_eq!(source.report(), Some(WebReport::default()));
 }
 
@@ -261,7 +265,7 @@ fn what_cannot_be_is_refused_with_its_name() {
 /// Answers come in any order, and the page is complete with the last.
 #[test]
 fn a_multiplexed_page_as_a_conversation() {
-    let mut source = plain(Requests::Multiplexed).source(Duration::ZERO, &mut streams(1));
+    let mut source = source(plain(Requests::Multiplexed), 1);
     let write = |end, stream, bytes| (end, Action::WriteStream { stream, bytes: Bytes::new(bytes) });
     assert_eq!(actions(&mut source, at(0)), [(End::User, Action::Open), write(End::User, 0, 350)]);
     source.handle_stream(at(50), 0, End::Server, 0, 349);
@@ -290,7 +294,7 @@ proptest! {
         let requests = if pipelined { Requests::Pipelined } else { Requests::Sequential };
         let count = ObjectCount::Constant(ConstantCount { count: objects });
         let web = Web { pages: Some(pages), connections, requests, objects: count, ..Web::default() };
-        let mut source = web.source(Duration::ZERO, &mut streams(seed));
+        let mut source = source(web, seed);
         let done = run(&mut source, Duration::from_millis(delay));
         let report = source.report().unwrap();
         let expected = u64::from(pages) * u64::from(objects + 1);
