@@ -6,12 +6,13 @@ use std::collections::BinaryHeap;
 /// Delays in microseconds, of which the 95th percentile is asked for: exact for the first 4096 up to an hour, to three
 /// digits for more.
 ///
-/// All are counted in a histogram, whose counters reach from the least to the greatest delay only; the greatest of the
-/// first 4096 are kept, which the percentile is among.
+/// The greatest of the first 4096 are kept, which the percentile is among. From more than 205 on, or the first above an
+/// hour, all are counted in a histogram, whose counters reach from the least to the greatest delay only.
 #[derive(Debug, Default)]
 pub(crate) struct Distribution {
     /// The greatest delays, the least of them on top; empty when there are more than [`FEW`].
     greatest: BinaryHeap<Reverse<u32>>,
+    /// Empty while the greatest are all.
     counts: Vec<u32>,
     /// The class of the first counter.
     first: usize,
@@ -42,15 +43,29 @@ impl Distribution {
             self.count(micros);
             return;
         }
+        let exact = u32::try_from(micros).unwrap_or(LONG);
+        if self.counts.is_empty() {
+            if self.greatest.len() < GREATEST && exact != LONG {
+                return self.keep(exact);
+            }
+            self.count_greatest();
+        }
         self.count(micros);
-        let micros = u32::try_from(micros).unwrap_or(LONG);
         if self.greatest.len() < GREATEST {
-            self.keep(micros);
-        } else if self.greatest.peek().is_some_and(|least| micros > least.0)
+            self.keep(exact);
+        } else if self.greatest.peek().is_some_and(|least| exact > least.0)
             && let Some(mut least) = self.greatest.peek_mut()
         {
-            *least = Reverse(micros);
+            *least = Reverse(exact);
         }
+    }
+
+    /// Counts what was kept only.
+    #[cold]
+    fn count_greatest(&mut self) {
+        let greatest = std::mem::take(&mut self.greatest);
+        greatest.iter().for_each(|&Reverse(micros)| self.count(u64::from(micros)));
+        self.greatest = greatest;
     }
 
     #[cold]
@@ -113,6 +128,11 @@ impl Distribution {
     }
 
     fn of_rank(&self, rank: u64) -> Option<u64> {
+        if self.counts.is_empty() && self.total > 0 {
+            let mut all = Distribution { greatest: self.greatest.clone(), ..Distribution::default() };
+            all.count_greatest();
+            return all.of_rank(rank);
+        }
         let mut counted = 0;
         let classes = self.counts.iter().zip(self.first..);
         let mut reached = classes.skip_while(|&(&count, _)| {
@@ -176,6 +196,13 @@ mod tests {
             all.iter().for_each(|&micros| distribution.add(micros));
             prop_assert_eq!(distribution.len(), all.len() as u64);
             prop_assert_eq!(distribution.p95(), reference(&all));
+            // Of few and of many: the greatest of the class that the delay of this rank is in.
+            all.sort_unstable();
+            for share in [0.01, 0.5, 0.99] {
+                let rank = ((share * all.len() as f64).ceil() as usize).max(1);
+                let expected = all.get(rank - 1).map(|&micros| greatest_of(class_of(micros)));
+                prop_assert_eq!(distribution.quantile(share), expected);
+            }
         }
     }
 
