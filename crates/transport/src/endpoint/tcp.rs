@@ -107,10 +107,6 @@ impl TcpEnd {
         }
         self.connection = Some(Box::new(connection));
     }
-
-    fn state(&self) -> State {
-        self.connection.as_ref().map_or(State::Listen, |connection| connection.state())
-    }
 }
 
 impl Endpoint for TcpEnd {
@@ -191,15 +187,15 @@ impl Endpoint for TcpEnd {
     }
 
     fn is_open(&self) -> bool {
-        self.state() != State::Listen
+        self.connection.as_ref().is_some_and(|connection| connection.state() != State::Listen)
     }
 
     fn has_been_closed(&self) -> bool {
-        matches!(self.state(), State::CloseWait | State::LastAck | State::Closed)
+        self.connection.as_ref().is_some_and(|connection| connection.has_been_closed())
     }
 
     fn has_finished(&self) -> bool {
-        matches!(self.state(), State::FinWait2 | State::Closed)
+        self.connection.as_ref().is_some_and(|connection| connection.has_finished())
     }
 
     fn counters(&self) -> Counters {

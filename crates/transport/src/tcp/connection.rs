@@ -36,7 +36,8 @@ use crate::state::CongestionState;
 pub struct Connection {
     settings: Arc<Settings>,
     state: State,
-    handshake: Handshake,
+    /// Until the connection is open.
+    handshake: Option<Box<Handshake>>,
     /// Timestamps are in use.
     timestamps: bool,
     marks: Marks,
@@ -50,7 +51,7 @@ pub struct Connection {
     timed_out: bool,
     /// The application neither writes nor reads any more.
     abandoned: bool,
-    reset_due: Option<Reset>,
+    reset_due: Option<Box<Reset>>,
     /// Dummy segments (TCP Peach) that arrived and are not acknowledged yet.
     probes_to_acknowledge: u32,
     counters: Counters,
@@ -70,7 +71,7 @@ impl Connection {
     /// for controllers with a random phase.
     pub fn connect(settings: impl Into<Arc<Settings>>, now: Time, entropy: u64) -> Connection {
         let mut connection = Connection::new(settings.into(), State::SynSent, now, entropy);
-        connection.handshake.due = true;
+        connection.handshake().due = true;
         connection
     }
 
@@ -90,7 +91,9 @@ impl Connection {
             let [one, other] = &mut ends;
             let (from, to) = if step % 2 == 0 { (one, other) } else { (other, one) };
             let transmit = from.poll_transmit(now).expect("a handshake has three segments");
-            from.handshake.sent += 1; // as after a repetition: Karn's rule keeps its time out of the estimate
+            if let Some(handshake) = &mut from.handshake {
+                handshake.sent += 1; // as after a repetition: Karn's rule keeps its time out of the estimate
+            }
             to.handle_segment(now, &transmit.segment);
         }
         for end in &mut ends {
@@ -106,7 +109,7 @@ impl Connection {
     fn new(settings: Arc<Settings>, state: State, now: Time, entropy: u64) -> Connection {
         Connection {
             state,
-            handshake: Handshake::new(now),
+            handshake: Some(Box::new(Handshake::new(now))),
             timestamps: settings.timestamps,
             marks: Marks::off(),
             send: Sender::new(&settings, entropy),
@@ -133,8 +136,8 @@ impl Connection {
             State::SynSent => self.handle_syn_ack(now, segment),
             State::SynReceived => {
                 if segment.flags.has(Flags::SYN) {
-                    self.handshake.due = true; // our SYN-ACK was lost
-                } else if self.handshake.early && segment.flags.has(Flags::RST) {
+                    self.handshake().due = true; // our SYN-ACK was lost
+                } else if self.is_open_early() && segment.flags.has(Flags::RST) {
                     self.handle_established(now, segment);
                 } else if segment.flags.has(Flags::ACK) && segment.ack >= 1 {
                     self.establish(now, segment);
@@ -144,7 +147,7 @@ impl Connection {
                     self.handle_established(now, segment);
                 }
             }
-            _ if self.gone => self.reset_due = Reset::answer_to(segment),
+            _ if self.gone => self.reset(Reset::answer_to(segment)),
             _ => self.handle_established(now, segment),
         }
     }
@@ -155,7 +158,9 @@ impl Connection {
             self.timed_out = true;
             return self.give_up();
         }
-        self.counters.syn_timeouts += u64::from(self.handshake.handle_timeout(now));
+        if let Some(handshake) = &mut self.handshake {
+            self.counters.syn_timeouts += u64::from(handshake.handle_timeout(now));
+        }
         self.recv.handle_timeout(now);
         self.send.handle_timeout(now, &mut self.counters);
         self.send.count(&mut self.counters);
@@ -171,7 +176,8 @@ impl Connection {
     /// As [`Connection::poll_timeout`]; [`Time::MAX`] for never.
     #[inline]
     pub fn next_timeout(&self) -> Time {
-        self.send.timer().min(self.recv.timer()).min(self.handshake.timer)
+        let next = self.send.timer().min(self.recv.timer());
+        self.handshake.as_ref().map_or(next, |handshake| next.min(handshake.timer))
     }
 
     /// The application has `bytes` more to send.
@@ -351,7 +357,7 @@ impl Connection {
         self.send.count(&mut self.counters);
         if self.abandoned && self.brings_data(segment) {
             self.give_up();
-            self.reset_due = Reset::answer_to(segment);
+            self.reset(Reset::answer_to(segment));
             return;
         }
         if segment.end() > segment.seq {
@@ -363,6 +369,17 @@ impl Connection {
         if self.send.fin_sent() || self.recv.finished() {
             self.follow_teardown();
         }
+    }
+
+    /// A handshake is in progress.
+    fn handshake(&mut self) -> &mut Handshake {
+        self.handshake.as_mut().expect("a connection that is not open yet")
+    }
+
+    /// The next segment is this reset, if any.
+    #[cold]
+    fn reset(&mut self, reset: Option<Reset>) {
+        self.reset_due = reset.map(Box::new);
     }
 
     /// Whether a segment has data that did not arrive before.

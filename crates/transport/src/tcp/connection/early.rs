@@ -40,7 +40,7 @@ impl Connection {
 
     /// Whether the handshake is not over and data may go nevertheless.
     pub fn is_open_early(&self) -> bool {
-        self.handshake.early
+        self.handshake.as_ref().is_some_and(|handshake| handshake.early)
     }
 
     /// Bytes of data in the SYN that was sent.
@@ -73,9 +73,8 @@ impl Connection {
         admitted
     }
 
-    /// What a SYN-ACK says of our cookie and of the data of our SYN.
-    pub(super) fn follow_fast_open(&mut self, now: Time, segment: &Segment, options: SynOptions) {
-        let retransmitted = self.handshake.sent > 1;
+    /// What a SYN-ACK says of our cookie and of the data of our SYN, which was `retransmitted`.
+    pub(super) fn follow_fast_open(&mut self, now: Time, segment: &Segment, options: SynOptions, retransmitted: bool) {
         let Some(fast_open) = &mut self.fast_open else { return };
         fast_open.learn(options.fast_open, options.mss, retransmitted);
         fast_open.succeeded = fast_open.syn_data > 0 && segment.ack > u64::from(fast_open.syn_data);

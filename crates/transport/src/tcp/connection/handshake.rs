@@ -80,10 +80,4 @@ impl Handshake {
         let forgiven = if settings.linux_handshake { 1 } else { 0 };
         self.expiries > forgiven && echo != Some(self.first_stamp)
     }
-
-    /// It is not retransmitted.
-    pub fn stop(&mut self) {
-        self.timer = Time::MAX;
-        self.due = false;
-    }
 }

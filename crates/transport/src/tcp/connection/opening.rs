@@ -8,6 +8,7 @@ use super::super::info::State;
 use super::super::segment::{Flags, Segment, SynOptions};
 use super::super::send::{Agreed, Opening, timestamp};
 use super::Connection;
+use super::handshake::Handshake;
 use super::marks::Marks;
 use super::reset::Reset;
 
@@ -19,7 +20,7 @@ const UNSCALED: u64 = 65_535;
 impl Connection {
     pub(super) fn handle_syn(&mut self, now: Time, segment: &Segment) {
         if segment.flags.has(Flags::RST) || segment.flags.has(Flags::ACK) {
-            self.reset_due = Reset::answer_to(segment); // acknowledges nothing that was sent
+            self.reset(Reset::answer_to(segment)); // acknowledges nothing that was sent
             return;
         }
         let Some(options) = segment.syn else { return };
@@ -27,9 +28,9 @@ impl Connection {
         self.accept_options(now, segment, options);
         self.send.start_window(segment.seq, 0, segment.window);
         self.state = State::SynReceived;
-        self.handshake.due = true;
+        self.handshake().due = true;
         if self.admits_early(segment, options) {
-            self.handshake.early = true;
+            self.handshake().early = true;
             self.open_sender(now, segment, options, None);
             self.take_syn_data(now, segment);
         }
@@ -38,7 +39,7 @@ impl Connection {
     pub(super) fn handle_syn_ack(&mut self, now: Time, segment: &Segment) {
         let sent = 1 + self.syn_data();
         if segment.flags.has(Flags::ACK) && !(1..=sent).contains(&segment.ack) {
-            self.reset_due = Reset::answer_to(segment);
+            self.reset(Reset::answer_to(segment));
             return;
         }
         if segment.flags.has(Flags::RST) {
@@ -51,14 +52,15 @@ impl Connection {
         self.marks.agree(&self.settings, segment);
         self.accept_options(now, segment, options);
         self.send.start_window(segment.seq, segment.ack, segment.window);
+        let retransmitted = self.handshake().sent > 1;
         self.establish(now, segment);
         self.recv.acknowledge();
-        self.follow_fast_open(now, segment, options);
+        self.follow_fast_open(now, segment, options, retransmitted);
     }
 
     /// What the two SYNs agree on.
     fn accept_options(&mut self, now: Time, segment: &Segment, options: SynOptions) {
-        self.handshake.peer = Some(options);
+        self.handshake().peer = Some(options);
         self.timestamps &= segment.timestamps.is_some();
         let (window, unit) = match options.window_scale {
             Some(_) => (self.settings.receive_buffer.get(), 1 << self.window_shift()),
@@ -77,18 +79,19 @@ impl Connection {
 
     /// Our SYN is acknowledged by `segment`.
     pub(super) fn establish(&mut self, now: Time, segment: &Segment) {
-        let Some(peer) = self.handshake.peer else { return };
-        let rtt = self.handshake.rtt(now, self.handshake_echo(segment));
-        if std::mem::take(&mut self.handshake.early) {
-            self.send.confirm(now, rtt, self.handshake.expiries > 0);
+        let echo = self.handshake_echo(segment);
+        let Handshake { peer: Some(peer), early, expiries, .. } = *self.handshake() else { return };
+        let rtt = self.handshake().rtt(now, echo);
+        if early {
+            self.send.confirm(now, rtt, expiries > 0);
         } else {
             self.open_sender(now, segment, peer, rtt);
         }
-        if self.handshake.expiries > 0 && rtt.is_none() {
+        if expiries > 0 && rtt.is_none() {
             self.send.rtt().restart(RTO_AFTER_SYN_LOSS);
         }
         self.recv.establish(self.send.rtt().rto(), rtt);
-        self.handshake.stop();
+        self.handshake = None;
         self.state = State::Established;
     }
 
@@ -104,6 +107,9 @@ impl Connection {
         let (own, options) =
             if self.timestamps { (self.settings.mss, TIMESTAMPS) } else { (self.settings.advertised_mss(), 0) };
         let mss = u32::from(peer.mss).saturating_sub(options).min(own).max(1);
+        let echo = self.handshake_echo(segment);
+        let early = self.is_open_early();
+        let syn_lost = self.handshake.as_ref().is_some_and(|handshake| handshake.lost(&self.settings, echo));
         self.send.open(
             now,
             &Opening {
@@ -112,10 +118,10 @@ impl Connection {
                     sack: self.settings.sack && peer.sack_permitted,
                     timestamps: self.timestamps,
                     ecn: self.marks.mode,
-                    early: self.handshake.early,
+                    early,
                 },
                 syn_marked: self.state == State::SynSent && ace(segment.flags) == handshake_ace(Ecn::Ce),
-                syn_lost: self.handshake.lost(&self.settings, self.handshake_echo(segment)),
+                syn_lost,
                 rtt,
                 una: if self.state == State::SynSent { segment.ack } else { 1 },
                 syn_end: 1 + self.syn_data(),
@@ -125,9 +131,9 @@ impl Connection {
 
     /// Writes our SYN or SYN-ACK. Returns how often it was sent before.
     pub(super) fn write_syn(&mut self, now: Time, segment: &mut Segment) -> u32 {
-        let peer = self.handshake.peer;
+        let Handshake { peer, expiries, sent, early, .. } = *self.handshake();
         let flags = match peer {
-            None => Flags::SYN | Marks::of_syn(self.settings.ecn, self.handshake.expiries),
+            None => Flags::SYN | Marks::of_syn(self.settings.ecn, expiries),
             Some(_) => Flags::SYN | Flags::ACK | self.marks.of_syn_ack(),
         };
         // A SYN-ACK repeats the options that both want (RFC 7323 sections 2.2 and 3.2); its window is not scaled yet.
@@ -141,18 +147,20 @@ impl Connection {
             sack_permitted: self.settings.sack && peer.is_none_or(|peer| peer.sack_permitted),
             fast_open: None,
         });
-        if self.handshake.sent == 0 {
+        if sent == 0 {
             self.fill_fast_open(segment);
             self.send.start_waiting(now);
         }
-        if self.handshake.early {
+        if early {
             self.recv.on_acknowledged();
         }
         if let Some(feedback) = self.marks.accurate.as_mut().filter(|_| peer.is_some()) {
             segment.accecn = feedback.option(segment.option_room());
         }
-        self.handshake.on_sent(now, &self.settings);
+        if let Some(handshake) = &mut self.handshake {
+            handshake.on_sent(now, &self.settings);
+        }
         self.counters.segments_sent += 1;
-        self.handshake.sent - 1
+        sent
     }
 }

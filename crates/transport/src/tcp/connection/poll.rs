@@ -20,7 +20,7 @@ impl Connection {
     pub fn poll_segment(&mut self, now: Time, segment: &mut Segment) -> Option<u32> {
         if self.gone || matches!(self.state, State::Listen | State::SynSent | State::SynReceived) {
             let polled = self.poll_unsynchronized(now, segment);
-            if polled.is_some() || !self.handshake.early || self.gone {
+            if polled.is_some() || self.gone || !self.is_open_early() {
                 return polled;
             }
         }
@@ -52,7 +52,8 @@ impl Connection {
             return Some(0);
         }
         let handshakes = matches!(self.state, State::SynSent | State::SynReceived);
-        (handshakes && self.handshake.due).then(|| self.write_syn(now, segment))
+        let due = self.handshake.as_ref().is_some_and(|handshake| handshake.due);
+        (handshakes && due).then(|| self.write_syn(now, segment))
     }
 
     /// Whether [`Connection::poll_transmit`] would give nothing after the segment polled last: an end that only

@@ -24,18 +24,28 @@ impl Connection {
         }
     }
 
+    /// Whether the peer has sent its FIN, and all before it has arrived.
+    pub fn has_been_closed(&self) -> bool {
+        matches!(self.state, State::CloseWait | State::LastAck | State::Closed)
+    }
+
+    /// Whether this end is done sending: its FIN is acknowledged.
+    pub fn has_finished(&self) -> bool {
+        matches!(self.state, State::FinWait2 | State::Closed)
+    }
+
     /// Ends the connection at once; the peer gets a reset.
     pub fn abort(&mut self) {
         let synchronized = !matches!(self.state, State::Listen | State::SynSent | State::Closed);
         self.give_up();
-        self.reset_due = synchronized.then_some(Reset::Abort);
+        self.reset(synchronized.then_some(Reset::Abort));
     }
 
     /// Ends the connection at once; nothing more is sent.
     pub(super) fn give_up(&mut self) {
         self.state = State::Closed;
         self.gone = true;
-        self.handshake.stop();
+        self.handshake = None;
         self.send.stop();
         self.recv.on_acknowledged();
     }
@@ -43,7 +53,7 @@ impl Connection {
     /// The state follows from which FINs were sent, received and acknowledged.
     #[cold]
     pub(super) fn follow_teardown(&mut self) {
-        if self.handshake.early {
+        if self.is_open_early() {
             return; // as in Linux the handshake ends first
         }
         let before = self.state;
@@ -56,7 +66,7 @@ impl Connection {
             (true, false, true) => State::Closing,
             (true, true, true) => State::Closed,
         };
-        if matches!(self.state, State::FinWait2 | State::Closed) {
+        if self.has_finished() {
             self.send.release();
         }
         // The end that closed first waits for a repeated FIN of the peer (TIME-WAIT); the other end does not.

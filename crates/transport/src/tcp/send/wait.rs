@@ -4,7 +4,8 @@ use units::{Duration, Time};
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Wait {
-    limit: Option<Duration>,
+    /// [`Duration::MAX`] if the application waits for ever.
+    limit: Duration,
     /// When the oldest data went out, were held back, or the last progress was made; [`Time::MAX`] when nothing waits.
     since: Time,
     /// SND.UNA then.
@@ -15,18 +16,18 @@ pub(super) struct Wait {
 
 impl Wait {
     pub fn new() -> Wait {
-        Wait { limit: None, since: Time::MAX, una: 1, ends_at: Time::MAX }
+        Wait { limit: Duration::MAX, since: Time::MAX, una: 1, ends_at: Time::MAX }
     }
 
     pub fn set_limit(&mut self, limit: Option<Duration>) {
-        self.limit = limit;
+        self.limit = limit.unwrap_or(Duration::MAX);
         self.begin(self.since);
     }
 
     #[inline]
     fn begin(&mut self, since: Time) {
         self.since = since;
-        self.ends_at = self.limit.map_or(Time::MAX, |limit| since + limit);
+        self.ends_at = since + self.limit;
     }
 
     /// When the application's patience ends; [`Time::MAX`] for never.
