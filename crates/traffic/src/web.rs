@@ -228,7 +228,11 @@ impl Source for WebSource {
             self.wake = None;
             self.handle_wake(now);
         }
-        self.acts.pop_front()
+        let act = self.acts.pop_front();
+        if act.is_none() {
+            self.acts = VecDeque::new(); // nothing for as long as the user reads
+        }
+        act
     }
 
     fn poll_timeout(&self) -> Option<Time> {
