@@ -36,16 +36,16 @@ const SAMPLES: u32 = 8;
 #[derive(Clone, Debug)]
 pub(super) enum SlowStart {
     Plain,
-    HyStart(Linux),
-    HyStartPlusPlus(PlusPlus),
+    HyStart(Box<Linux>),
+    HyStartPlusPlus(Box<PlusPlus>),
 }
 
 impl SlowStart {
     pub(super) fn new(kind: HyStart) -> SlowStart {
         match kind {
             HyStart::None => SlowStart::Plain,
-            HyStart::HyStart => SlowStart::HyStart(Linux::new()),
-            HyStart::HyStartPlusPlus => SlowStart::HyStartPlusPlus(PlusPlus::new()),
+            HyStart::HyStart => SlowStart::HyStart(Box::new(Linux::new())),
+            HyStart::HyStartPlusPlus => SlowStart::HyStartPlusPlus(Box::new(PlusPlus::new())),
         }
     }
 
@@ -69,7 +69,7 @@ impl SlowStart {
     /// A slow start begins, after a timeout.
     pub(super) fn restart(&mut self) {
         match self {
-            SlowStart::HyStart(hystart) => *hystart = Linux::new(),
+            SlowStart::HyStart(hystart) => **hystart = Linux::new(),
             SlowStart::Plain | SlowStart::HyStartPlusPlus(_) => (),
         }
     }

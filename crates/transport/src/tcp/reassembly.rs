@@ -10,7 +10,7 @@ pub(super) struct Reassembly {
     /// Sorted, disjoint, not touching, all beyond the next offset expected.
     ranges: VecDeque<(u64, u64)>,
     /// The ranges that changed last, newest first (RFC 2018 section 4).
-    recent: Option<Box<SackBlocks>>,
+    recent: SackBlocks,
     dsack: bool,
     blocks: usize,
     /// The duplicate to report with the next acknowledgment.
@@ -20,7 +20,7 @@ pub(super) struct Reassembly {
 impl Reassembly {
     /// Nothing yet. At most `blocks` are reported at once, duplicates if `dsack`.
     pub(super) fn new(dsack: bool, blocks: usize) -> Reassembly {
-        Reassembly { ranges: VecDeque::new(), recent: None, dsack, blocks, duplicate: None }
+        Reassembly { ranges: VecDeque::new(), recent: SackBlocks::default(), dsack, blocks, duplicate: None }
     }
 
     /// Whether nothing is missing before what has arrived.
@@ -51,9 +51,7 @@ impl Reassembly {
             next = next.max(end);
             self.ranges.pop_front();
         }
-        if let Some(recent) = &mut self.recent {
-            **recent = recent.as_slice().iter().copied().filter(|block| block.0 > next).collect();
-        }
+        self.recent = self.recent.as_slice().iter().copied().filter(|block| block.0 > next).collect();
         next
     }
 
@@ -80,10 +78,9 @@ impl Reassembly {
     /// (RFC 2883 section 4).
     #[inline(always)]
     pub(super) fn write_sack(&self, sack: &mut SackBlocks, timestamps: bool) {
-        let recent = self.recent.as_ref().map_or(&[][..], |recent| recent.as_slice());
-        if self.duplicate.is_some() || !recent.is_empty() {
+        if self.duplicate.is_some() || !self.recent.is_empty() {
             let room = if timestamps { self.blocks.min(SackBlocks::MAX - 1) } else { self.blocks };
-            let blocks = self.duplicate.into_iter().chain(recent.iter().copied());
+            let blocks = self.duplicate.into_iter().chain(self.recent.as_slice().iter().copied());
             blocks.take(room).for_each(|(start, end)| sack.push(start, end));
         }
     }
@@ -128,9 +125,8 @@ impl Reassembly {
 
     /// Puts `newest` first in the SACK list and drops what it has swallowed.
     fn report(&mut self, newest: (u64, u64)) {
-        let recent = self.recent.get_or_insert_default();
-        let others = recent.as_slice().iter().copied();
+        let others = self.recent.as_slice().iter().copied();
         let kept = others.filter(|block| block.1 < newest.0 || block.0 > newest.1).take(SackBlocks::MAX - 1);
-        **recent = std::iter::once(newest).chain(kept).collect();
+        self.recent = std::iter::once(newest).chain(kept).collect();
     }
 }

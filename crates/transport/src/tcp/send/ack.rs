@@ -431,7 +431,7 @@ impl Sender {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn rate_sample(&mut self, now: Time, delivered: u32) -> Option<RateSample> {
         if let Some(rack) = &mut self.rack {
             rack.forget_prior();

@@ -94,7 +94,7 @@ impl Rtt {
     }
 
     /// RFC 6298 (2.2), (2.3), in whole nanoseconds.
-    #[inline]
+    #[inline(always)]
     fn estimate(&mut self, rtt: Duration) {
         if self.srtt.is_zero() {
             self.srtt = rtt;

@@ -111,7 +111,7 @@ impl CongestionWindow {
     }
 
     /// As [`Usage::is_window_limited`].
-    #[inline]
+    #[inline(always)]
     pub fn is_window_limited(&self) -> bool {
         self.usage.is_window_limited(self.window())
     }
