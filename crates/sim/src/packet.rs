@@ -167,19 +167,15 @@ impl Packets {
         self.free.pop().unwrap_or_else(|| self.grow())
     }
 
-    /// A packet is made in a slot in which its payload is written already.
+    /// A packet is made in a slot in which its payload is written already. `head`: its head, by the outline of its
+    /// payload and the lower bits of its number.
     #[inline(always)]
-    pub(crate) fn make(&mut self, id: u32, head: Head) -> &Packet {
+    pub(crate) fn make(&mut self, id: u32, head: impl FnOnce(&Outline, u32) -> Head) -> (&Packet, Outline) {
         let slot = &mut self.slots[id as usize];
-        slot.head = head;
+        let outline = slot.payload.outline();
+        slot.head = head(&outline, self.created as u32);
         self.created += 1;
-        slot
-    }
-
-    /// The number of the packet that is made next; the lower bits only.
-    #[inline(always)]
-    pub(crate) fn next_number(&self) -> u32 {
-        self.created as u32
+        (slot, outline)
     }
 
     /// One more slot.

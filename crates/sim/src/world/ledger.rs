@@ -4,6 +4,7 @@ use super::departure::Departures;
 use crate::packet::{EndpointId, Head, Packets, Payload};
 use crate::record::drops::Loss;
 use crate::record::recorder::Recorder;
+use transport::Outline;
 use units::{Ecn, Time};
 
 /// The packets in flight and the record of the run.
@@ -19,12 +20,19 @@ impl Ledger {
         Ledger { packets: Packets::default(), recorder, departures: Departures::default() }
     }
 
-    /// A packet is sent whose payload is in its slot; `received`: whether its receiver has its data already, asked of
-    /// retransmissions only.
+    /// A packet is sent whose payload is in its slot: returns what a network asks of the payload. `received`: whether
+    /// its receiver has its data already, asked of retransmissions only. `head`: its head, by that and its number.
     #[inline(always)]
-    pub(super) fn send(&mut self, id: u32, head: Head, received: impl FnOnce(&Payload) -> bool) {
-        let packet = self.packets.make(id, head);
-        self.recorder.sent(head.sent, packet, received);
+    pub(super) fn send(
+        &mut self,
+        now: Time,
+        id: u32,
+        received: impl FnOnce(&Payload) -> bool,
+        head: impl FnOnce(&Outline, u32) -> Head,
+    ) -> Outline {
+        let (packet, outline) = self.packets.make(id, head);
+        self.recorder.sent(now, packet, received);
+        outline
     }
 
     /// A packet arrives at the other end of its connection: the endpoint there.

@@ -1,11 +1,12 @@
 //! What lies below endpoints and applications: the links, the packets on them, and the wake-ups of all machines.
 
+use transport::Outline;
 use units::Time;
 
 use super::ledger::Ledger;
 use super::network::{Network, Site};
 use super::schedule::Schedule;
-use crate::packet::{EndpointId, Head, Link, Way, digest_word};
+use crate::packet::{EndpointId, Head, Link, Payload, Way, digest_word};
 use crate::record::drops::{Loss, PathLoss};
 
 /// See the module.
@@ -39,15 +40,13 @@ impl Underlay {
     ) {
         let Underlay { ledger, network, schedule } = self;
         let (Site { flow, user, class, .. }, link) = (*site, site.link(way));
-        let outline = ledger.packets.get(slot).payload.outline();
-        let (bytes, word) = (outline.bytes, digest_word(&outline, way));
-        let stale = link == Link::Downlink && outline.address != site.address;
-        let counts = way == Way::Forward && link != Link::Terrestrial && outline.has_data;
-        let number = ledger.packets.next_number();
-        let head =
-            Head { sent: now, flow, user, class, connection, number, sent_before, bytes, word, way, link, counts };
-        ledger.send(slot, head, |own| peer.has_received(own.sequence()));
-        if stale {
+        let received = |own: &Payload| peer.has_received(own.sequence());
+        let Outline { bytes, address, .. } = ledger.send(now, slot, received, |outline, number| {
+            let (bytes, word) = (outline.bytes, digest_word(outline, way));
+            let counts = way == Way::Forward && link != Link::Terrestrial && outline.has_data;
+            Head { sent: now, flow, user, class, connection, number, sent_before, bytes, word, way, link, counts }
+        });
+        if link == Link::Downlink && address != site.address {
             ledger.lose(now, slot, Loss::Path(PathLoss::Address));
         } else {
             network.send(now, slot, bytes, link, site, ledger, last.then_some(schedule));
