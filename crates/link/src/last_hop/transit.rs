@@ -7,13 +7,15 @@ use units::{Duration, Time};
 /// Messages in flight. Most arrive in the order in which they were sent, but one from a closer satellite may overtake.
 pub(super) struct Transit<T> {
     queue: VecDeque<(Time, T)>,
+    /// The next arrival; [`Time::MAX`] without a message.
+    next: Time,
     /// The latest arrival so far.
     latest: Time,
 }
 
 impl<T> Transit<T> {
     pub(super) fn new() -> Transit<T> {
-        Transit { queue: VecDeque::new(), latest: Time::ZERO }
+        Transit { queue: VecDeque::new(), next: Time::MAX, latest: Time::ZERO }
     }
 
     /// Adds a message with any arrival time; it comes after earlier messages with the same arrival.
@@ -31,34 +33,40 @@ impl<T> Transit<T> {
     #[inline]
     pub(super) fn append(&mut self, arrival: Time, message: T) {
         debug_assert!(self.queue.back().is_none_or(|last| last.0 <= arrival), "a message overtakes");
+        self.next = self.next.min(arrival);
         self.queue.push_back((arrival, message));
     }
 
     /// The next arrival; [`Time::MAX`] without a message.
     #[inline]
     pub(super) fn next(&self) -> Time {
-        self.queue.front().map_or(Time::MAX, |message| message.0)
+        self.next
     }
 
     /// The next message that has arrived by `now`.
     #[inline]
     pub(super) fn due(&self, now: Time) -> Option<&T> {
-        self.queue.front().filter(|message| message.0 <= now).map(|(_, message)| message)
+        if self.next > now {
+            return None;
+        }
+        self.queue.front().map(|(_, message)| message)
     }
 
-    /// Removes the next message.
+    /// Removes and returns the next message.
     #[inline]
-    pub(super) fn pop(&mut self) {
-        self.queue.pop_front();
+    pub(super) fn pop(&mut self) -> Option<T> {
+        let first = self.queue.pop_front();
+        self.find_next();
+        first.map(|(_, message)| message)
     }
 
     /// Removes and returns the next message that has arrived by `now`.
     #[inline]
     pub(super) fn pop_due(&mut self, now: Time) -> Option<T> {
-        if self.next() > now {
+        if self.next > now {
             return None;
         }
-        self.queue.pop_front().map(|(_, message)| message)
+        self.pop()
     }
 
     pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = (Time, &mut T)> {
@@ -67,7 +75,7 @@ impl<T> Transit<T> {
 
     /// Removes and returns all messages, in the order of arrival: none arrives.
     pub(super) fn take(&mut self) -> impl Iterator<Item = T> {
-        self.latest = Time::ZERO;
+        (self.next, self.latest) = (Time::MAX, Time::ZERO);
         self.queue.drain(..).map(|(_, message)| message)
     }
 
@@ -75,16 +83,24 @@ impl<T> Transit<T> {
     pub(super) fn put_off(&mut self, by: Duration) {
         self.queue.iter_mut().for_each(|message| message.0 += by);
         self.latest += by;
+        self.find_next();
     }
 
     /// Lets all messages arrive by `until`.
     pub(super) fn hasten(&mut self, until: Time) {
         self.queue.iter_mut().for_each(|message| message.0 = message.0.min(until));
+        self.find_next();
     }
 
     #[cold]
     fn overtake(&mut self, arrival: Time, message: T) {
         let index = self.queue.partition_point(|&(other, _)| other <= arrival);
         self.queue.insert(index, (arrival, message));
+        self.find_next();
+    }
+
+    #[inline]
+    fn find_next(&mut self) {
+        self.next = self.queue.front().map_or(Time::MAX, |message| message.0);
     }
 }
