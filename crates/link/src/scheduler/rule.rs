@@ -2,8 +2,8 @@
 //!
 //! A [`Rule`] is a formula of the sender's state of a user: the estimate of its channel, its recent service, and the
 //! waiting time of its first packet. The part that changes only when a user is served or reports is computed then and
-//! kept ([`Rule::weight`]). Where that is the whole score, a tournament tree has the highest, and a choice updates the
-//! nodes of one user; where the waiting time counts ([`Rule::TIMED`]), a choice is a pass over the users
+//! kept ([`Rule::weight`]). Where that is the whole score, the highest of each block of users is kept, and a choice is a
+//! pass over the blocks; where the waiting time counts ([`Rule::TIMED`]), it is a pass over the users
 //! ([`Rule::score`]).
 
 use units::{Duration, Time};
@@ -59,20 +59,17 @@ impl Rule for ProportionalFairness {
 /// The least information in a score: a user without any information still has a score, so that it does not starve.
 pub const LEAST_INFORMATION: f64 = 1e-3;
 
+/// Of so many users scores are computed at once.
+const AT_ONCE: usize = 32;
+
 /// A queue for each user; serves the user with the highest score.
 pub struct ByRule<R> {
     rule: R,
     queues: UserQueues,
     served: Served,
-    /// For each user: its weight, or minus infinity without packets.
-    weights: Tournament,
-    /// For each leaf of the tournament: when the user's first packet arrived, in seconds.
-    since_s: Vec<f64>,
-    /// The sum of the first packets' arrival times in nanoseconds modulo 2^64, and their number.
-    since_sum: u64,
-    waiting: u32,
-    /// For each user: the arrival time of its first packet in the sum.
-    since: Vec<Time>,
+    weights: Weights,
+    /// When first packets arrived; only where the waiting time counts.
+    arrivals: Arrivals,
     /// The epoch of the estimates in the weights; `None` if all weights must be recomputed.
     epoch: Option<u64>,
 }
@@ -81,16 +78,12 @@ impl<R: Rule> ByRule<R> {
     /// Serves `queues` by `rule`, with the service smoothed over `window`.
     pub fn new(rule: R, queues: UserQueues, window: Duration) -> ByRule<R> {
         let users = queues.users();
-        let weights = Tournament::new(users);
         ByRule {
             rule,
             queues: queues.tracking_changes(),
             served: Served::new(users, window),
-            since_s: vec![0.0; weights.leaves().len()],
-            weights,
-            since_sum: 0,
-            waiting: 0,
-            since: vec![Time::ZERO; users],
+            weights: Weights::new(users),
+            arrivals: Arrivals::new(users),
             epoch: None,
         }
     }
@@ -101,14 +94,14 @@ impl<R: Rule> ByRule<R> {
         self.note_changed(view);
         if self.epoch != Some(view.epoch()) {
             self.epoch = Some(view.epoch());
-            for user in 0..self.since.len() as u32 {
-                if self.waits(user) {
+            for user in 0..self.queues.users() as u32 {
+                if self.weights.of(user) > f64::NEG_INFINITY {
                     let weight = self.weight(user, view);
-                    self.weights.leaves_mut()[user as usize] = weight;
+                    self.weights.note(user, weight);
                 }
             }
             if !R::TIMED {
-                self.weights.replay_all();
+                self.weights.update_all();
             }
         }
     }
@@ -121,26 +114,14 @@ impl<R: Rule> ByRule<R> {
     }
 
     fn note(&mut self, user: u32, view: &mut View<'_>) {
-        let index = user as usize;
-        if self.waits(user) {
-            self.waiting -= 1;
-            self.since_sum = self.since_sum.wrapping_sub(self.since[index].as_nanos());
+        let since = self.queues.front(user).map(|(_, since)| since);
+        let weight = if since.is_some() { self.weight(user, view) } else { f64::NEG_INFINITY };
+        self.weights.note(user, weight);
+        if R::TIMED {
+            self.arrivals.note(user, since);
+        } else {
+            self.weights.update_block_of(user);
         }
-        let mut weight = f64::NEG_INFINITY;
-        if let Some((_, since)) = self.queues.front(user) {
-            self.waiting += 1;
-            self.since_sum = self.since_sum.wrapping_add(since.as_nanos());
-            (self.since[index], self.since_s[index]) = (since, since.as_secs_f64());
-            weight = self.weight(user, view);
-        }
-        self.weights.leaves_mut()[index] = weight;
-        if !R::TIMED {
-            self.weights.replay(index);
-        }
-    }
-
-    fn waits(&self, user: u32) -> bool {
-        self.weights.leaves()[user as usize] > f64::NEG_INFINITY
     }
 
     fn weight(&self, user: u32, view: &mut View<'_>) -> f64 {
@@ -151,50 +132,45 @@ impl<R: Rule> ByRule<R> {
     /// The user with the highest score of those that may start; the first of equals.
     #[inline]
     fn best(&self, now: Time, view: &View<'_>) -> Option<u32> {
-        let best = if R::TIMED { self.best_timed(now) } else { self.weights.winner() };
-        let best = best? as u32;
+        let best = if R::TIMED { self.best_timed(now) } else { self.weights.first() };
+        let best = best?;
         if view.may_start(best) { Some(best) } else { self.best_permitted(now, view) }
     }
 
+    /// The highest score: first of each group of users, then in the group with the highest.
     #[inline]
-    fn waiting_users(&self, now: Time) -> WaitingUsers {
-        // The sum of the waiting times is far below 2^64 ns, whatever the sum of the instants is.
-        let waited = now.as_nanos().wrapping_mul(u64::from(self.waiting)).wrapping_sub(self.since_sum);
-        WaitingUsers { mean_wait_s: waited as f64 * 1e-9 / f64::from(self.waiting.max(1)) }
-    }
-
-    /// The highest score: first of each block of users, then in the block with the highest.
-    #[inline]
-    fn best_timed(&self, now: Time) -> Option<usize> {
-        const BLOCK: usize = Tournament::LEAST;
-        let (now_s, waiting_users) = (now.as_secs_f64(), self.waiting_users(now));
+    fn best_timed(&self, now: Time) -> Option<u32> {
+        let (now_s, waiting_users) = (now.as_secs_f64(), self.arrivals.waiting_users(now));
         let score = |weight: f64, since_s: f64| self.rule.score(weight, now_s - since_s, &waiting_users);
-        let (weights, since) = (self.weights.leaves().as_chunks::<BLOCK>().0, self.since_s.as_chunks::<BLOCK>().0);
-        let (mut best, mut best_block) = (f64::NEG_INFINITY, 0);
+        let weights = self.weights.of_users.as_chunks::<AT_ONCE>().0;
+        let since = self.arrivals.seconds.as_chunks::<AT_ONCE>().0;
+        let (mut best, mut best_group) = (f64::NEG_INFINITY, 0);
         for (number, (weights, since)) in weights.iter().zip(since).enumerate() {
-            let highest = highest(weights, since, score);
+            let highest = highest(weights, |place, weight| score(weight, since[place]));
             if highest > best {
-                (best, best_block) = (highest, number);
+                (best, best_group) = (highest, number);
             }
         }
         if best == f64::NEG_INFINITY {
             return None;
         }
-        let mut block = weights[best_block].iter().zip(&since[best_block]);
-        let index = block.position(|(&weight, &since)| score(weight, since) == best)?;
-        Some(best_block * BLOCK + index)
+        let mut group = weights[best_group].iter().zip(&since[best_group]);
+        let index = group.position(|(&weight, &since)| score(weight, since) == best)?;
+        Some((best_group * AT_ONCE + index) as u32)
     }
 
     /// The same, with a check whether each user may start: mostly none may then.
     #[cold]
     fn best_permitted(&self, now: Time, view: &View<'_>) -> Option<u32> {
-        let (now_s, waiting_users) = (now.as_secs_f64(), self.waiting_users(now));
+        let (now_s, waiting_users) = (now.as_secs_f64(), self.arrivals.waiting_users(now));
         let mut best = (f64::NEG_INFINITY, None);
-        for user in (0..self.since.len() as u32).filter(|&user| self.waits(user) && view.may_start(user)) {
-            let index = user as usize;
-            let score = self.rule.score(self.weights.leaves()[index], now_s - self.since_s[index], &waiting_users);
-            if score > best.0 {
-                best = (score, Some(user));
+        for user in 0..self.queues.users() as u32 {
+            let weight = self.weights.of(user);
+            if weight > f64::NEG_INFINITY && view.may_start(user) {
+                let score = self.rule.score(weight, now_s - self.arrivals.seconds_of(user), &waiting_users);
+                if score > best.0 {
+                    best = (score, Some(user));
+                }
             }
         }
         best.1
@@ -230,21 +206,16 @@ impl<R: Rule> ByUser for ByRule<R> {
     }
 }
 
-/// The highest score of a block.
+/// The highest score of users side by side, each by its place and its weight.
 #[inline(always)]
-fn highest(
-    weights: &[f64; Tournament::LEAST],
-    since: &[f64; Tournament::LEAST],
-    score: impl Fn(f64, f64) -> f64,
-) -> f64 {
+fn highest<const USERS: usize>(weights: &[f64; USERS], score: impl Fn(usize, f64) -> f64) -> f64 {
     const LANES: usize = 8;
-    let higher = |a: f64, b: f64| if b > a { b } else { a };
     // In lanes that the compiler processes at once, because otherwise each comparison waits for the one before. All
     // lengths are constants.
     let mut lanes = [f64::NEG_INFINITY; LANES];
-    for (weights, since) in weights.as_chunks::<LANES>().0.iter().zip(since.as_chunks::<LANES>().0) {
+    for first in (0..USERS).step_by(LANES) {
         for lane in 0..LANES {
-            lanes[lane] = higher(lanes[lane], score(weights[lane], since[lane]));
+            lanes[lane] = higher(lanes[lane], score(first + lane, weights[first + lane]));
         }
     }
     let mut half = LANES / 2;
@@ -257,68 +228,114 @@ fn highest(
     lanes[0]
 }
 
-/// A tournament: a complete binary tree over the users, in which each node has the higher weight of its two children.
-struct Tournament {
-    /// The children of each node side by side, those of node i at index i, the users last. The root is node 1, the
-    /// right child at index 0.
-    pairs: Vec<[f64; 2]>,
+#[inline(always)]
+fn higher(a: f64, b: f64) -> f64 {
+    if b > a { b } else { a }
 }
 
-impl Tournament {
-    /// The fewest leaves: a block of a pass over them.
-    const LEAST: usize = 32;
+/// The weights of the users, and the highest of each block of them.
+struct Weights {
+    /// For each user its weight, or minus infinity without packets. Minus infinity fills the last block.
+    of_users: Vec<f64>,
+    /// For each block the highest of its weights, filled likewise; only where weights are scores.
+    highest: Vec<f64>,
+}
 
-    fn new(users: usize) -> Tournament {
-        let leaves = users.next_power_of_two().max(Tournament::LEAST);
-        Tournament { pairs: vec![[f64::NEG_INFINITY; 2]; leaves] }
+impl Weights {
+    /// So many users are a block, and so many blocks are compared at once.
+    const BLOCK: usize = 16;
+
+    fn new(users: usize) -> Weights {
+        let of_users = vec![f64::NEG_INFINITY; users.next_multiple_of(AT_ONCE)];
+        let blocks = of_users.len() / Weights::BLOCK;
+        Weights { of_users, highest: vec![f64::NEG_INFINITY; blocks.next_multiple_of(Weights::BLOCK)] }
     }
 
     #[inline]
-    fn leaves(&self) -> &[f64] {
-        self.pairs[self.pairs.len() / 2..].as_flattened()
+    fn of(&self, user: u32) -> f64 {
+        self.of_users[user as usize]
     }
 
-    /// The leaves, whose changes take effect after an update of all nodes.
+    /// Another weight of a user, which counts in [`Weights::first`] after an update of its block.
     #[inline]
-    fn leaves_mut(&mut self) -> &mut [f64] {
-        let half = self.pairs.len() / 2;
-        self.pairs[half..].as_flattened_mut()
+    fn note(&mut self, user: u32, weight: f64) {
+        self.of_users[user as usize] = weight;
     }
 
-    /// Updates the nodes above a leaf that has changed, up to the first that keeps its weight.
     #[inline]
-    fn replay(&mut self, leaf: usize) {
-        let mut node = (self.pairs.len() + leaf) / 2;
-        while node > 0 && self.play(node) {
-            node /= 2;
-        }
+    fn update_block_of(&mut self, user: u32) {
+        self.update(user as usize / Weights::BLOCK);
     }
 
-    fn replay_all(&mut self) {
-        for node in (1..self.pairs.len()).rev() {
-            self.play(node);
-        }
+    fn update_all(&mut self) {
+        (0..self.of_users.len() / Weights::BLOCK).for_each(|block| self.update(block));
     }
 
-    /// Whether the weight of a node has changed.
     #[inline]
-    fn play(&mut self, node: usize) -> bool {
-        let [left, right] = self.pairs[node];
-        let higher = if right > left { right } else { left };
-        std::mem::replace(&mut self.pairs[node / 2][node % 2], higher) != higher
+    fn update(&mut self, block: usize) {
+        self.highest[block] = highest(&self.blocks()[block], |_, weight| weight);
     }
 
-    /// The leaf with the highest weight, the first of equals; `None` if all are minus infinity.
     #[inline]
-    fn winner(&self) -> Option<usize> {
-        if self.pairs[0][1] == f64::NEG_INFINITY {
+    fn blocks(&self) -> &[[f64; Weights::BLOCK]] {
+        self.of_users.as_chunks().0
+    }
+
+    /// The user with the highest weight, the first of equals; `None` if all are minus infinity.
+    #[inline]
+    fn first(&self) -> Option<u32> {
+        let of_blocks = self.highest.as_chunks::<{ Weights::BLOCK }>().0;
+        let best = of_blocks.iter().map(|weights| highest(weights, |_, weight| weight)).fold(f64::NEG_INFINITY, higher);
+        if best == f64::NEG_INFINITY {
             return None;
         }
-        let mut node = 1;
-        while let Some([left, right]) = self.pairs.get(node) {
-            node = 2 * node + usize::from(right > left);
+        let block = self.highest.iter().position(|&weight| weight >= best)?;
+        let place = self.blocks()[block].iter().position(|&weight| weight >= best)?;
+        Some((block * Weights::BLOCK + place) as u32)
+    }
+}
+
+/// When the first packets of users arrived.
+struct Arrivals {
+    /// For each user: the instant in seconds, without a packet any; as many as weights.
+    seconds: Vec<f64>,
+    /// For each user: the instant, without a packet `None`.
+    of_users: Vec<Option<Time>>,
+    /// The sum of the instants in nanoseconds modulo 2^64, and their number.
+    sum: u64,
+    waiting: u32,
+}
+
+impl Arrivals {
+    fn new(users: usize) -> Arrivals {
+        let seconds = vec![0.0; users.next_multiple_of(AT_ONCE)];
+        Arrivals { seconds, of_users: vec![None; users], sum: 0, waiting: 0 }
+    }
+
+    /// The first packet of a user arrived `since` then; `None` without one.
+    #[inline]
+    fn note(&mut self, user: u32, since: Option<Time>) {
+        if let Some(before) = std::mem::replace(&mut self.of_users[user as usize], since) {
+            self.waiting -= 1;
+            self.sum = self.sum.wrapping_sub(before.as_nanos());
         }
-        Some(node - self.pairs.len())
+        if let Some(since) = since {
+            self.waiting += 1;
+            self.sum = self.sum.wrapping_add(since.as_nanos());
+            self.seconds[user as usize] = since.as_secs_f64();
+        }
+    }
+
+    #[inline]
+    fn seconds_of(&self, user: u32) -> f64 {
+        self.seconds[user as usize]
+    }
+
+    #[inline]
+    fn waiting_users(&self, now: Time) -> WaitingUsers {
+        // The sum of the waiting times is far below 2^64 ns, whatever the sum of the instants is.
+        let waited = now.as_nanos().wrapping_mul(u64::from(self.waiting)).wrapping_sub(self.sum);
+        WaitingUsers { mean_wait_s: waited as f64 * 1e-9 / f64::from(self.waiting.max(1)) }
     }
 }
 
@@ -327,21 +344,22 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_tournament_finds_the_first_of_the_highest() {
+    fn the_first_of_the_highest_is_found() {
         for users in [1, 7, 31, 33, 500] {
-            let mut tournament = Tournament::new(users);
-            assert_eq!(tournament.winner(), None);
+            let mut kept = Weights::new(users);
+            assert_eq!(kept.first(), None);
             let mut weights = vec![f64::NEG_INFINITY; users];
             let mut state = 1u64;
             for _ in 0..2000 {
                 state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
                 let (user, weight) = ((state >> 33) as usize % users, ((state >> 50) % 20) as f64);
                 let weight = if weight < 4.0 { f64::NEG_INFINITY } else { weight };
-                (weights[user], tournament.leaves_mut()[user]) = (weight, weight);
-                tournament.replay(user);
+                weights[user] = weight;
+                kept.note(user as u32, weight);
+                kept.update_block_of(user as u32);
                 let highest = weights.iter().copied().fold(f64::NEG_INFINITY, f64::max);
                 let first = weights.iter().position(|&weight| weight == highest);
-                assert_eq!(tournament.winner(), first.filter(|_| highest > f64::NEG_INFINITY));
+                assert_eq!(kept.first(), first.filter(|_| highest > f64::NEG_INFINITY).map(|user| user as u32));
             }
         }
     }

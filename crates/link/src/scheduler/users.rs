@@ -246,9 +246,14 @@ impl UserQueues {
     /// Drops the packets that have waited too long. Called before a choice.
     #[inline]
     pub fn expire(&mut self, now: Time) {
-        while self.expires
-            && let Some(&(_, user)) = self.deadlines.front().filter(|&&(deadline, _)| deadline < now)
-        {
+        if self.expires {
+            self.expire_due(now);
+        }
+    }
+
+    #[inline(never)]
+    fn expire_due(&mut self, now: Time) {
+        while let Some(&(_, user)) = self.deadlines.front().filter(|&&(deadline, _)| deadline < now) {
             self.deadlines.pop_front();
             if self.queues[user as usize].expire(now) {
                 self.note_change(user);
