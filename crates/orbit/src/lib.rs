@@ -34,6 +34,7 @@ pub use path::jitter::Jitter;
 pub use path::look::Look;
 pub use path::measured::{LossOverTime, Measured};
 pub use path::scene::never_in_view;
+pub use path::stretch::Stretch;
 pub use path::table::{DelayRow, DelayTable, constellation_delay};
 pub use path::trace::{DelayTrace, RouteInterval};
 pub use path::transit::{AtHandover, AtHandoverPackets, DropWithoutRoute, HopConfig, NoRoute, QueueWithoutRoute};

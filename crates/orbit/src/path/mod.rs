@@ -10,6 +10,7 @@ pub(crate) mod look;
 pub(crate) mod measured;
 mod rounding;
 pub(crate) mod scene;
+pub(crate) mod stretch;
 pub(crate) mod table;
 pub(crate) mod table_file;
 pub(crate) mod trace;

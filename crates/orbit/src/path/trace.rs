@@ -5,7 +5,7 @@ use units::{Duration, FieldError, Time};
 use crate::path::change::Change;
 use crate::path::look::{Look, StoredLook};
 use crate::path::measured::Measured;
-use crate::path::rounding::nearest;
+use crate::path::stretch::Stretch;
 
 /// The one-way propagation delay of a path over time, with the route intervals.
 ///
@@ -133,44 +133,30 @@ impl DelayTrace {
 
     /// The one-way delay of a packet that is sent at `now`; `None` during an outage.
     pub fn delay(&self, now: Time) -> Option<Duration> {
-        self.value(self.piece(now), |point| point.delay)
+        self.stretch(now).delays(now).map(|(delay, _)| delay)
     }
 
     /// The part of [`DelayTrace::delay`] from the serving satellite to the user; `None` during an outage and for paths
     /// without satellites.
     pub fn last_link_delay(&self, now: Time) -> Option<Duration> {
-        self.value(self.piece(now), |point| point.last_link)
+        self.stretch(now).last_link_delay(now)
     }
 
-    /// [`DelayTrace::delay`] and [`DelayTrace::last_link_delay`], looked up together; `None` during an outage.
-    pub fn delays(&self, now: Time) -> Option<(Duration, Option<Duration>)> {
-        let piece = self.piece(now);
-        Some((self.value(piece, |point| point.delay)?, self.value(piece, |point| point.last_link)))
-    }
-
-    /// The last point until `now`, and after it the share of the way to the next.
-    #[inline(always)]
-    fn piece(&self, now: Time) -> (usize, Option<f64>) {
+    /// The delays around `now`, for who asks for many instants.
+    pub fn stretch(&self, now: Time) -> Stretch {
         let i = self.index.last_until(&self.points, now);
-        let from = self.points[i].at;
-        let next = self.points.get(i + 1).filter(|_| now > from);
-        (i, next.map(|next| now.since(from).as_nanos_f64() / next.at.since(from).as_nanos_f64()))
-    }
-
-    #[inline(always)]
-    fn value(&self, (i, share): (usize, Option<f64>), of: impl Fn(&Point) -> Option<Duration>) -> Option<Duration> {
-        let value = of(&self.points[i])?;
-        let Some((share, end)) = share.zip(self.points.get(i + 1).and_then(of)) else { return Some(value) };
-        let change = (end.as_nanos_f64() - value.as_nanos_f64()) * share;
-        Some(Duration::from_nanos(value.as_nanos().saturating_add_signed(nearest(change))))
+        Stretch::new(&self.points[i], self.points.get(i + 1))
     }
 
     /// The look of the user at its serving satellite at `now`, linear between points; `None` without a serving
     /// satellite. A satellite may serve the user where no route leads to it.
     pub fn look(&self, now: Time) -> Option<Look> {
-        let (i, share) = self.piece(now);
+        let i = self.index.last_until(&self.points, now);
         let look = self.looks.get(i)?.get()?;
-        let Some((share, end)) = share.zip(self.looks.get(i + 1).and_then(StoredLook::get)) else { return Some(look) };
+        let from = self.points[i].at;
+        let next = self.points.get(i + 1).filter(|_| now > from);
+        let Some((next, end)) = next.zip(self.looks.get(i + 1).and_then(StoredLook::get)) else { return Some(look) };
+        let share = now.since(from).as_nanos_f64() / next.at.since(from).as_nanos_f64();
         let between = |a: f64, b: f64| a + share * (b - a);
         Some(Look {
             elevation_deg: between(look.elevation_deg, end.elevation_deg),

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use channel::Geometry;
 use link::Propagation;
-use orbit::{DelayTrace, PathConfig};
+use orbit::{DelayTrace, PathConfig, Stretch};
 use units::{Duration, Files, Time};
 
 use crate::scenario::{ScenarioConfig, ScenarioError};
@@ -85,16 +85,15 @@ impl PathPlan {
         if self.constant.is_some() {
             return self.constant;
         }
-        Some(self.delays(now)?.1)
+        Some(self.delays(&self.trace.stretch(now), now)?.1)
     }
 
-    /// The trace's delay at `now`, and what remains of it without the last link; `None` without a route.
+    /// The trace's delay at `now`, which is in this stretch of it, and what remains of the delay without the last link;
+    /// `None` without a route.
     #[inline]
-    pub(crate) fn delays(&self, now: Time) -> Option<(Duration, Duration)> {
-        if !self.includes_last_link {
-            return self.trace.delay(now).map(|delay| (delay, delay));
-        }
-        let (delay, last_link) = self.trace.delays(now)?;
+    pub(crate) fn delays(&self, stretch: &Stretch, now: Time) -> Option<(Duration, Duration)> {
+        let (delay, last_link) = stretch.delays(now)?;
+        let last_link = last_link.filter(|_| self.includes_last_link);
         Some((delay, delay.saturating_sub(last_link.unwrap_or(Duration::ZERO))))
     }
 

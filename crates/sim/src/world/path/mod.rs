@@ -18,7 +18,7 @@ use std::sync::Arc;
 use engine::Generator;
 use lane::Lane;
 use link::Propagation;
-use orbit::{DelayTrace, Jitter, PathConfig};
+use orbit::{DelayTrace, Jitter, PathConfig, Stretch};
 use rand::RngExt;
 use rated::RatedUplink;
 use service::{Crossing, Service};
@@ -42,6 +42,8 @@ pub(super) struct LongPath {
     jitter: Option<(Jitter, Generator)>,
     /// One value for ever, for the common case.
     constant: Option<Duration>,
+    /// By [`Direction`]: where in the trace of its delays the last packet was sent.
+    stretches: [Stretch; 2],
     /// By [`Direction`].
     lanes: [Lane; 2],
     /// What decides on losses, by [`Direction`]; nothing where there is none.
@@ -61,6 +63,7 @@ impl LongPath {
         LongPath {
             jitter,
             constant: plan.constant,
+            stretches: [&*plan, plan.uplink()].map(|plan| plan.trace.stretch(Time::ZERO)),
             lanes: [Lane::new(config), Lane::new(config)],
             chances: None,
             rated: rates.map(|rates| RatedUplink::new(rates, config.entry().uplink_buffer())),
@@ -178,7 +181,7 @@ impl LongPath {
 
     /// When what is to be sent at `at` can be: outside of interruptions, if a user sends it, and with a route; whether
     /// it waits for a route; and the trace's delay then, and that to the serving satellite, if one comes.
-    fn sent(&self, direction: Direction, at: Time) -> (Time, bool, Option<(Duration, Duration)>) {
+    fn sent(&mut self, direction: Direction, at: Time) -> (Time, bool, Option<(Duration, Duration)>) {
         let (mut at, mut waits) = (at, false);
         loop {
             let served = if direction == Direction::Uplink { self.service.served_from(at) } else { at };
@@ -186,7 +189,11 @@ impl LongPath {
                 return (served, waits, None);
             }
             let plan = if direction == Direction::Uplink { self.plan.uplink() } else { &self.plan };
-            if let Some((total, delay)) = plan.delays(served) {
+            let stretch = &mut self.stretches[direction as usize];
+            if !stretch.holds(served) {
+                *stretch = plan.trace.stretch(served);
+            }
+            if let Some((total, delay)) = plan.delays(stretch, served) {
                 // The last link is that of the whole path.
                 let apart = !std::ptr::eq(plan, &*self.plan);
                 let delay = if apart { self.plan.to_serving_satellite(served, total) } else { delay };

@@ -1,0 +1,65 @@
+//! The delays of a trace between two of its points.
+
+use units::{Duration, Time};
+
+use crate::path::rounding::nearest;
+use crate::path::trace::Point;
+
+/// The delays of a trace from a point to the next, linear in between. Who asks for many instants, one near the other,
+/// looks up the points once.
+#[derive(Clone, Copy, Debug)]
+pub struct Stretch {
+    from: Time,
+    until: Time,
+    /// Of all of it, in nanoseconds.
+    length: f64,
+    delay: Option<Line>,
+    last_link: Option<Line>,
+}
+
+/// A delay at the begin, and by how many nanoseconds it changes up to the end.
+#[derive(Clone, Copy, Debug)]
+struct Line {
+    begin: Duration,
+    change: f64,
+}
+
+impl Stretch {
+    /// From a point to the next, or for ever. Where there is no value at the next point, that of the first holds.
+    pub(super) fn new(point: &Point, next: Option<&Point>) -> Stretch {
+        let line = |of: fn(&Point) -> Option<Duration>| {
+            let begin = of(point)?;
+            let end = next.and_then(of).unwrap_or(begin);
+            Some(Line { begin, change: end.as_nanos_f64() - begin.as_nanos_f64() })
+        };
+        Stretch {
+            from: point.at,
+            until: next.map_or(Time::MAX, |next| next.at),
+            length: next.map_or(1.0, |next| next.at.since(point.at).as_nanos_f64()),
+            delay: line(|point| point.delay),
+            last_link: line(|point| point.last_link),
+        }
+    }
+
+    /// Whether it is where `now` is.
+    #[inline]
+    pub fn holds(&self, now: Time) -> bool {
+        self.from <= now && now < self.until
+    }
+
+    /// The delay at `now`, and its part from the serving satellite to the user where the path has one; `None` during an
+    /// outage. Before its begin the values there.
+    #[inline]
+    pub fn delays(&self, now: Time) -> Option<(Duration, Option<Duration>)> {
+        let share = now.since(self.from).as_nanos_f64() / self.length;
+        let at = |line: Line| {
+            Duration::from_nanos(line.begin.as_nanos().saturating_add_signed(nearest(line.change * share)))
+        };
+        Some((at(self.delay?), self.last_link.map(at)))
+    }
+
+    /// The second of [`Stretch::delays`], also where there is no first.
+    pub(super) fn last_link_delay(&self, now: Time) -> Option<Duration> {
+        Stretch { delay: self.last_link, ..*self }.delays(now).map(|(delay, _)| delay)
+    }
+}
