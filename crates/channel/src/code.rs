@@ -7,6 +7,7 @@
 /// about 1.0 dB. The waterfall is 0.02 to 0.04 wide, so success is a threshold: decoded when the mutual information
 /// received reaches `threshold(rate)` times the data bits. A rate above 1 (fewer bits sent than data) is taken as 1,
 /// below 0 as 0.
+#[inline]
 pub fn threshold(rate: f64) -> f64 {
     1.22 - 0.20 * rate.clamp(0.0, 1.0)
 }

@@ -267,10 +267,11 @@ impl LastHop {
     #[inline]
     pub fn poll_output(&mut self) -> Option<Output> {
         // Packets arrived before the last one was dropped.
-        let output = match self.fifo.as_mut().and_then(Fifo::pop_arrived) {
-            Some(packet) => Output::Delivered(packet),
-            None => self.next_output()?,
-        };
+        if let Some(packet) = self.fifo.as_mut().and_then(Fifo::pop_arrived) {
+            self.counters.on_delivered(&packet);
+            return Some(Output::Delivered(packet));
+        }
+        let output = self.next_output()?;
         self.counters.on_output(&output);
         Some(output)
     }
@@ -417,11 +418,19 @@ impl LastHop {
         if let Some(fifo) = &mut self.fifo {
             return fifo.work_until(now, &mut self.transmitter);
         }
+        if self.next <= now {
+            self.work_off(now);
+        }
+        self.estimates.advance(now, &mut self.channels);
+    }
+
+    /// Handles the events up to `now`.
+    #[inline(never)]
+    fn work_off(&mut self, now: Time) {
         while self.next <= now && self.next < Time::MAX {
             self.work_at(self.next);
             self.next = self.next_event();
         }
-        self.estimates.advance(now, &mut self.channels);
     }
 
     /// Handles arrivals up to `now`, without the transmitter at `now`.
@@ -443,8 +452,8 @@ impl LastHop {
     }
 
     /// Handles the events at `now`: receptions, then feedback, then the transmitter, whose choice depends on both.
+    #[inline(always)]
     fn work_at(&mut self, now: Time) {
-        self.estimates.advance(now, &mut self.channels);
         self.receive(now);
         while let Some(feedback) = self.feedback.pop_due(now) {
             self.harq.handle_feedback(now, feedback);

@@ -19,6 +19,7 @@ impl LastHop {
 
     /// Begins bursts until the transmitter is no longer free, or there is nothing to send: then false.
     fn begin(&mut self, now: Time) -> bool {
+        self.estimates.advance(now, &mut self.channels);
         while self.transmitter.free_at <= now {
             // Repetitions go before new packets.
             let sent = if self.repeats { self.repeat(now) } else { self.start_new(now) };
