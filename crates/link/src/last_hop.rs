@@ -284,32 +284,12 @@ impl LastHop {
 
     /// When [`LastHop::handle_timeout`] is due.
     ///
-    /// While bursts are in flight no packet leaves before the first of them arrives, and events until then are handled
-    /// at their own time. So this is not the end of each burst, unless the scheduler may drop packets meanwhile.
+    /// While bursts are in flight no packet leaves before the first of them arrives, and without one none before what
+    /// is sent next may arrive; events until then are handled at their own time. So this is not the end of each burst,
+    /// unless the scheduler may drop packets meanwhile.
     #[inline]
     pub fn poll_timeout(&self) -> Option<Time> {
-        if let Some(fifo) = &self.fifo {
-            return fifo.next_arrival();
-        }
-        if self.queued.gives_up {
-            return self.next_step();
-        }
-        if self.overtaking {
-            return self.poll_overtaking();
-        }
-        let arrival = self.bursts.next();
-        if arrival < Time::MAX { Some(arrival) } else { self.next_step() }
-    }
-
-    /// The same where the next burst may arrive before an earlier one.
-    #[inline(never)]
-    fn poll_overtaking(&self) -> Option<Time> {
-        let arrival = self.bursts.next();
-        if arrival == Time::MAX {
-            return self.next_step();
-        }
-        let sent = self.looks_at.min(self.feedback.next());
-        Some(if sent < Time::MAX { arrival.min(sent + self.least_delay) } else { arrival })
+        Some(self.next_due()).filter(|&due| due < Time::MAX)
     }
 
     /// As [`LastHop::poll_timeout`]; [`Time::MAX`] for none.
@@ -317,8 +297,19 @@ impl LastHop {
     pub fn next_due(&self) -> Time {
         match &self.fifo {
             Some(fifo) => fifo.arrives_at,
-            None => self.poll_timeout().unwrap_or(Time::MAX),
+            None if self.queued.gives_up => self.next,
+            None if self.overtaking || self.bursts.next() == Time::MAX => self.next_arrival(),
+            None => self.bursts.next(),
         }
+    }
+
+    /// The first arrival of a burst that is in flight, or the earliest of one that is sent later; [`Time::MAX`] if none
+    /// is.
+    #[inline(never)]
+    fn next_arrival(&self) -> Time {
+        let sent = self.looks_at.min(self.feedback.next());
+        let later = if sent < Time::MAX { sent + self.least_delay } else { Time::MAX };
+        self.bursts.next().min(later)
     }
 
     /// The next internal event, for callers that observe every burst: at or before [`LastHop::poll_timeout`].
@@ -491,7 +482,12 @@ impl LastHop {
     /// The next packet behind the reordering buffer, put together where it was cut.
     #[inline]
     fn next_output(&mut self) -> Option<Output> {
-        let Some(segmentation) = &mut self.segmentation else { return self.outputs.pop_front() };
+        if self.segmentation.is_some() { self.next_whole() } else { self.outputs.pop_front() }
+    }
+
+    #[inline(never)]
+    fn next_whole(&mut self) -> Option<Output> {
+        let segmentation = self.segmentation.as_mut()?;
         loop {
             if let Some(whole) = segmentation.merge(self.outputs.pop_front()?) {
                 return Some(whole);

@@ -8,31 +8,39 @@ use crate::packet::PacketRef;
 use crate::scheduler::View;
 
 impl LastHop {
-    /// Begins bursts if the transmitter is free.
+    /// Begins bursts if there is something to send and the transmitter is free.
     #[inline(always)]
     pub(super) fn transmit(&mut self, now: Time) {
-        if self.transmitter.free_at <= now && !self.begin(now) {
-            return;
-        }
-        self.looks_at = if self.pending() || self.repeats { self.transmitter.free_at } else { Time::MAX };
+        self.looks_at = if !self.wants_to_send() {
+            Time::MAX
+        } else if self.transmitter.free_at > now {
+            self.transmitter.free_at
+        } else {
+            self.begin(now)
+        };
     }
 
-    /// Begins bursts until the transmitter is no longer free, or there is nothing to send: then false.
-    fn begin(&mut self, now: Time) -> bool {
+    /// Whether a repetition or something new waits for the transmitter.
+    #[inline]
+    fn wants_to_send(&self) -> bool {
+        self.repeats || self.pending()
+    }
+
+    /// Begins bursts until the transmitter is no longer free, or there is nothing to send: when it chooses again.
+    fn begin(&mut self, now: Time) -> Time {
         self.estimates.advance(now, &mut self.channels);
         while self.transmitter.free_at <= now {
             // Repetitions go before new packets.
             let sent = if self.repeats { self.repeat(now) } else { self.start_new(now) };
             if !sent {
-                self.looks_at = Time::MAX; // until a packet arrives, or feedback frees a process
                 if self.pending() {
                     self.transmitter.stall(now);
                 }
-                return false;
+                return Time::MAX; // until a packet arrives, or feedback frees a process
             }
             self.transmitter.end_stall(now);
         }
-        true
+        if self.wants_to_send() { self.transmitter.free_at } else { Time::MAX }
     }
 
     /// Whether something waits for its first transmission.
