@@ -1,7 +1,5 @@
 //! The slow part of the model: the user's state, and the parameters of Loo's law in it.
 
-use std::collections::VecDeque;
-
 use rand::Rng;
 use units::chance::unit_interval;
 
@@ -35,8 +33,8 @@ pub(crate) struct MarkovTrack {
     /// A leg, and the shares of distance of its set.
     shares_of_distance: (usize, Vec<f64>),
     rng: Box<dyn Rng + Send>,
-    /// The frames in the window, in order.
-    frames: VecDeque<StateFrame>,
+    /// The frames in the window, in order: a few.
+    frames: Vec<StateFrame>,
     /// The window's centre when `value` was computed, and the distance up to which `slope` applies.
     from: f64,
     until: f64,
@@ -96,7 +94,7 @@ impl MarkovTrack {
             half: set.transition_m / 2.0,
             shares_of_distance: (0, set.shares_of_distance()),
             rng,
-            frames: VecDeque::with_capacity(8),
+            frames: Vec::with_capacity(8),
             from: 0.0,
             until: 0.0,
             value: Loo::default(),
@@ -116,19 +114,19 @@ impl MarkovTrack {
             self.push_next();
         }
         while self.frames[0].end + half <= metres {
-            self.frames.pop_front();
+            self.frames.remove(0);
         }
-        let (first, last) = (self.frames[0].loo, self.back().loo);
+        let (first, last) = (self.frames[0], self.back());
         self.from = metres;
-        self.until = (self.frames[0].end + half).min(self.back().end - half);
+        self.until = (first.end + half).min(last.end - half);
         if half == 0.0 {
-            (self.value, self.slope) = (first, Loo::default());
+            (self.value, self.slope) = (first.loo, Loo::default());
             return;
         }
         // The sum over the whole window is computed each time, so that rounding errors do not accumulate.
         let share = |frame: &StateFrame| (frame.end.min(metres + half) - frame.start.max(metres - half)) / (2.0 * half);
         self.value = self.frames.iter().fold(Loo::default(), |sum, frame| sum.plus(share(frame), frame.loo));
-        self.slope = Loo::default().plus(1.0 / (2.0 * half), last).plus(-1.0 / (2.0 * half), first);
+        self.slope = Loo::default().plus(1.0 / (2.0 * half), last.loo).plus(-1.0 / (2.0 * half), first.loo);
     }
 
     /// Appends the next frame, or the next part of a frame that extends into another leg.
@@ -146,7 +144,7 @@ impl MarkovTrack {
 
     fn push(&mut self, start: f64, state: usize) {
         let end = self.frame_end.min(self.course.end(self.leg));
-        self.frames.push_back(StateFrame { start, end, state, loo: self.set().states[state].loo });
+        self.frames.push(StateFrame { start, end, state, loo: self.set().states[state].loo });
     }
 
     fn set(&self) -> &'static ParameterSet {
