@@ -96,7 +96,7 @@ impl Place {
 
     /// When the last hop is to be woken: when something leaves it, or if packets enter it late when one of them may be
     /// lost.
-    #[inline]
+    #[inline(never)]
     fn next_of_last_hop(&self) -> Time {
         match self.last_hop.next_due() {
             at if !self.late => at,
@@ -248,7 +248,7 @@ impl Place {
     }
 
     /// Schedules the last hop if it has nothing to tell: whether it is so.
-    #[inline]
+    #[inline(always)]
     pub(super) fn rest_last_hop(&self, schedule: &mut Schedule) -> bool {
         let silent = self.last_hop.is_silent();
         if silent {
