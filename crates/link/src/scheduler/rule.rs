@@ -2,8 +2,8 @@
 //!
 //! A [`Rule`] is a formula of the sender's state of a user: the estimate of its channel, its recent service, and the
 //! waiting time of its first packet. The part that changes only when a user is served or reports is computed then and
-//! kept ([`Rule::weight`]). Where that is the whole score, the highest of each block of users is kept, and a choice is a
-//! pass over the blocks; where the waiting time counts ([`Rule::TIMED`]), it is a pass over the users
+//! kept ([`Rule::weight`]). Where that is the whole score, the highest of each block of users is kept, and that of each
+//! block of blocks; where the waiting time counts ([`Rule::TIMED`]), a choice is a pass over the users
 //! ([`Rule::score`]).
 
 use units::{Duration, Time};
@@ -120,7 +120,7 @@ impl<R: Rule> ByRule<R> {
         if R::TIMED {
             self.arrivals.note(user, since);
         } else {
-            self.weights.update_block_of(user);
+            self.weights.update_blocks_of(user);
         }
     }
 
@@ -142,7 +142,7 @@ impl<R: Rule> ByRule<R> {
     fn best_timed(&self, now: Time) -> Option<u32> {
         let (now_s, waiting_users) = (now.as_secs_f64(), self.arrivals.waiting_users(now));
         let score = |weight: f64, since_s: f64| self.rule.score(weight, now_s - since_s, &waiting_users);
-        let weights = self.weights.of_users.as_chunks::<AT_ONCE>().0;
+        let weights = self.weights.of_users().as_chunks::<AT_ONCE>().0;
         let since = self.arrivals.seconds.as_chunks::<AT_ONCE>().0;
         let (mut best, mut best_group) = (f64::NEG_INFINITY, 0);
         for (number, (weights, since)) in weights.iter().zip(since).enumerate() {
@@ -233,66 +233,85 @@ fn higher(a: f64, b: f64) -> f64 {
     if b > a { b } else { a }
 }
 
-/// The weights of the users, and the highest of each block of them.
+/// The weights of the users, and above them the highest of each block, level by level.
 struct Weights {
-    /// For each user its weight, or minus infinity without packets. Minus infinity fills the last block.
-    of_users: Vec<f64>,
-    /// For each block the highest of its weights, filled likewise; only where weights are scores.
-    highest: Vec<f64>,
+    /// First for each user its weight, or minus infinity without packets; then for each block of the level before the
+    /// highest of its weights, only where weights are scores. Minus infinity fills the last block. The last level is
+    /// one block.
+    levels: Vec<Vec<f64>>,
 }
 
 impl Weights {
-    /// So many users are a block, and so many blocks are compared at once.
+    /// So many weights are a block.
     const BLOCK: usize = 16;
 
     fn new(users: usize) -> Weights {
-        let of_users = vec![f64::NEG_INFINITY; users.next_multiple_of(AT_ONCE)];
-        let blocks = of_users.len() / Weights::BLOCK;
-        Weights { of_users, highest: vec![f64::NEG_INFINITY; blocks.next_multiple_of(Weights::BLOCK)] }
+        let mut levels = vec![vec![f64::NEG_INFINITY; users.next_multiple_of(AT_ONCE)]];
+        while let Some(below) = levels.last().filter(|level| level.len() > Weights::BLOCK) {
+            let blocks = below.len() / Weights::BLOCK;
+            levels.push(vec![f64::NEG_INFINITY; blocks.next_multiple_of(Weights::BLOCK)]);
+        }
+        Weights { levels }
+    }
+
+    #[inline]
+    fn of_users(&self) -> &[f64] {
+        &self.levels[0]
     }
 
     #[inline]
     fn of(&self, user: u32) -> f64 {
-        self.of_users[user as usize]
+        self.levels[0][user as usize]
     }
 
-    /// Another weight of a user, which counts in [`Weights::first`] after an update of its block.
+    /// Another weight of a user, which counts in [`Weights::first`] after an update.
     #[inline]
     fn note(&mut self, user: u32, weight: f64) {
-        self.of_users[user as usize] = weight;
+        self.levels[0][user as usize] = weight;
     }
 
+    /// Updates the blocks that a user is in, up to the first that keeps its highest weight.
     #[inline]
-    fn update_block_of(&mut self, user: u32) {
-        self.update(user as usize / Weights::BLOCK);
+    fn update_blocks_of(&mut self, user: u32) {
+        let mut place = user as usize;
+        for level in 1..self.levels.len() {
+            place /= Weights::BLOCK;
+            let highest = highest(&blocks(&self.levels[level - 1])[place], |_, weight| weight);
+            if std::mem::replace(&mut self.levels[level][place], highest) == highest {
+                break;
+            }
+        }
     }
 
     fn update_all(&mut self) {
-        (0..self.of_users.len() / Weights::BLOCK).for_each(|block| self.update(block));
-    }
-
-    #[inline]
-    fn update(&mut self, block: usize) {
-        self.highest[block] = highest(&self.blocks()[block], |_, weight| weight);
-    }
-
-    #[inline]
-    fn blocks(&self) -> &[[f64; Weights::BLOCK]] {
-        self.of_users.as_chunks().0
+        for level in 1..self.levels.len() {
+            let (below, above) = self.levels.split_at_mut(level);
+            for (kept, block) in above[0].iter_mut().zip(blocks(&below[level - 1])) {
+                *kept = highest(block, |_, weight| weight);
+            }
+        }
     }
 
     /// The user with the highest weight, the first of equals; `None` if all are minus infinity.
     #[inline]
     fn first(&self) -> Option<u32> {
-        let of_blocks = self.highest.as_chunks::<{ Weights::BLOCK }>().0;
-        let best = of_blocks.iter().map(|weights| highest(weights, |_, weight| weight)).fold(f64::NEG_INFINITY, higher);
+        let (top, below) = self.levels.split_last()?;
+        let best = highest(&blocks(top)[0], |_, weight| weight);
         if best == f64::NEG_INFINITY {
             return None;
         }
-        let block = self.highest.iter().position(|&weight| weight >= best)?;
-        let place = self.blocks()[block].iter().position(|&weight| weight >= best)?;
-        Some((block * Weights::BLOCK + place) as u32)
+        let place_in = |block: &[f64; Weights::BLOCK]| block.iter().position(|&weight| weight >= best);
+        let mut place = place_in(&blocks(top)[0])?;
+        for level in below.iter().rev() {
+            place = place * Weights::BLOCK + place_in(&blocks(level)[place])?;
+        }
+        Some(place as u32)
     }
+}
+
+#[inline]
+fn blocks(level: &[f64]) -> &[[f64; Weights::BLOCK]] {
+    level.as_chunks().0
 }
 
 /// When the first packets of users arrived.
@@ -356,7 +375,7 @@ mod tests {
                 let weight = if weight < 4.0 { f64::NEG_INFINITY } else { weight };
                 weights[user] = weight;
                 kept.note(user as u32, weight);
-                kept.update_block_of(user as u32);
+                kept.update_blocks_of(user as u32);
                 let highest = weights.iter().copied().fold(f64::NEG_INFINITY, f64::max);
                 let first = weights.iter().position(|&weight| weight == highest);
                 assert_eq!(kept.first(), first.filter(|_| highest > f64::NEG_INFINITY).map(|user| user as u32));
