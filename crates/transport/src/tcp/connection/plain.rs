@@ -97,9 +97,9 @@ impl Connection {
         match self.send.next_full(now) {
             NextFull::Unknown => InPlace::Refused,
             NextFull::Waits => InPlace::Nothing,
-            NextFull::Goes { seq, push } => {
+            NextFull::Goes { seq, push, last } => {
                 self.write_full(now, segment, seq, push);
-                if self.send.fills_window(now) { InPlace::One(0) } else { InPlace::First(0) }
+                if last { InPlace::One(0) } else { InPlace::First(0) }
             }
         }
     }

@@ -25,6 +25,6 @@ pub(in crate::tcp) enum NextFull {
     Unknown,
     /// Nothing goes: the segment waits for a larger group.
     Waits,
-    /// At this offset; it ends a group if `push`.
-    Goes { seq: u64, push: bool },
+    /// At this offset; it ends a group if `push`, and fills the congestion window if `last`.
+    Goes { seq: u64, push: bool, last: bool },
 }

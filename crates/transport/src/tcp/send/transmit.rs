@@ -7,7 +7,7 @@ use super::episode::{Forced, Rexmit};
 use super::outgoing::{NextFull, Outgoing};
 use super::slot::{PUSH, SACKED, Slot};
 use super::timer::TimerKind;
-use crate::congestion::Event;
+use crate::congestion::{Event, Window};
 use crate::state::CongestionState;
 
 /// Why a segment is retransmitted.
@@ -49,16 +49,6 @@ impl Sender {
         if full {
             self.pacing.wake = false;
             self.end_burst(now);
-        }
-        full
-    }
-
-    /// As [`Sender::rests`], directly after [`Sender::next_full`].
-    #[inline(always)]
-    pub(in crate::tcp) fn fills_window(&mut self, now: Time) -> bool {
-        let full = self.board.in_flight() >= self.cwnd.window().size;
-        if full {
-            self.close_burst(now, true);
         }
         full
     }
@@ -181,7 +171,8 @@ impl Sender {
         }
     }
 
-    /// As [`Sender::poll`] in the midst of new data, where nothing but the window decides whether a full segment goes.
+    /// As [`Sender::poll`] and [`Sender::rests`] in the midst of new data, where nothing but the window decides whether
+    /// a full segment goes.
     #[inline(always)]
     pub(in crate::tcp) fn next_full(&mut self, now: Time) -> NextFull {
         let (nxt, mss) = (self.board.nxt(), self.agreed.mss);
@@ -196,8 +187,8 @@ impl Sender {
         if !calm || waiting <= mss || usable < mss || nxt == 0 || !self.board.outstanding() {
             return NextFull::Unknown;
         }
-        let window = self.cwnd.window();
-        if window.holds || self.board.in_flight() >= window.size {
+        let Window { size, holds, .. } = *self.cwnd.window();
+        if holds || self.board.in_flight() >= size {
             return NextFull::Unknown;
         }
         let grouped = self.settings.offload_divisor > 0;
@@ -212,7 +203,11 @@ impl Sender {
             self.on_new_data(now, false);
         }
         self.burst.last_sent = Some(now);
-        NextFull::Goes { seq: slot.seq, push }
+        let last = self.board.in_flight() >= size;
+        if last {
+            self.close_burst(now, true);
+        }
+        NextFull::Goes { seq: slot.seq, push, last }
     }
 
     /// New data, or the FIN, as far as the peer's window and the application let it.
