@@ -13,11 +13,7 @@ pub struct Columns {
 }
 
 /// The free columns, to be drawn from.
-pub(super) struct FreeColumns<'a> {
-    columns: &'a mut [u32],
-    /// Those of `columns` that are free: the first so many.
-    count: u32,
-}
+pub(super) struct FreeColumns<'a>(&'a mut [u32]);
 
 impl Columns {
     /// All columns of a frame with `timeslots` (N_S), free.
@@ -60,9 +56,10 @@ impl Columns {
         if index >= self.free {
             return false;
         }
-        let mut free = FreeColumns { columns: &mut self.columns, count: self.free };
-        free.take(index);
-        self.free = free.count;
+        self.draw_free(|mut free| {
+            free.take(index as usize);
+            free
+        });
         let moved = self.columns[index as usize];
         (self.index_of[moved as usize], self.index_of[column as usize]) = (index, self.free);
         true
@@ -76,13 +73,16 @@ impl Columns {
         self.is_indexed = true;
     }
 
-    /// Calls `draw` with the free columns, of which it may take some.
+    /// Calls `draw` with the free columns, which returns those that it has not taken.
     #[inline(always)]
-    pub(super) fn draw(&mut self, draw: impl FnOnce(&mut FreeColumns<'_>)) {
+    pub(super) fn draw(&mut self, draw: impl for<'a> FnOnce(FreeColumns<'a>) -> FreeColumns<'a>) {
         self.is_indexed = false;
-        let mut free = FreeColumns { columns: &mut self.columns, count: self.free };
-        draw(&mut free);
-        self.free = free.count;
+        self.draw_free(draw);
+    }
+
+    #[inline(always)]
+    fn draw_free(&mut self, draw: impl for<'a> FnOnce(FreeColumns<'a>) -> FreeColumns<'a>) {
+        self.free = draw(FreeColumns(&mut self.columns[..self.free as usize])).0.len() as u32;
     }
 
     /// How many of `columns` (at most all) from `first` are free, continuing with the first column after the last.
@@ -95,21 +95,22 @@ impl Columns {
 
 impl FreeColumns<'_> {
     #[inline(always)]
-    pub(super) fn count(&self) -> u32 {
-        self.count
+    pub(super) fn count(&self) -> usize {
+        self.0.len()
     }
 
     /// One of them, counted from 0 in no order.
     #[inline(always)]
-    pub(super) fn column(&self, index: u32) -> u32 {
-        self.columns[index as usize]
+    pub(super) fn column(&self, index: usize) -> u32 {
+        self.0[index]
     }
 
     /// Takes the one with this index.
     #[inline(always)]
-    pub(super) fn take(&mut self, index: u32) {
-        self.count -= 1;
-        self.columns.swap(index as usize, self.count as usize);
+    pub(super) fn take(&mut self, index: usize) {
+        let last = self.0.len() - 1;
+        self.0.swap(index, last);
+        self.0 = &mut std::mem::take(&mut self.0)[..last];
     }
 }
 
@@ -137,10 +138,11 @@ mod tests {
             let mut plain = vec![true; size as usize];
             for (column, is_drawn) in taken {
                 if is_drawn && columns.free() > 0 {
-                    let index = column % columns.free();
-                    columns.draw(|free| {
+                    let index = (column % columns.free()) as usize;
+                    columns.draw(|mut free| {
                         plain[free.column(index) as usize] = false;
                         free.take(index);
+                        free
                     });
                 } else {
                     let column = column % size;

@@ -69,11 +69,12 @@ impl TryRng for Words {
 pub(super) struct Digits<'a, R: ?Sized> {
     rng: &'a mut R,
     fraction: u64,
-    bits_left: u32,
+    /// Below zero until the next draw.
+    bits_left: i32,
 }
 
 /// Bits of a draw that are used.
-const BITS_OF_A_DRAW: u32 = 40;
+const BITS_OF_A_DRAW: i32 = 40;
 
 /// Bits that a number below a bound uses.
 #[inline]
@@ -97,7 +98,7 @@ impl<'a, R: Rng + ?Sized> Digits<'a, R> {
     pub(super) fn find_below<T>(&mut self, bound: u32, mut find: impl FnMut(u32) -> Option<T>) -> T {
         loop {
             self.reserve(bits_of(bound));
-            if let Some(found) = find(self.next(bound)) {
+            if let Some(found) = find(self.next(u64::from(bound)) as u32) {
                 return found;
             }
         }
@@ -105,26 +106,27 @@ impl<'a, R: Rng + ?Sized> Digits<'a, R> {
 
     /// A number below each of two bounds, whose product has at most so many bits.
     #[inline(always)]
-    pub(super) fn both_below(&mut self, first: u32, second: u32, bits: u32) -> (u32, u32) {
+    pub(super) fn both_below(&mut self, first: u32, second: usize, bits: u32) -> (u32, usize) {
         self.reserve(bits);
-        (self.next(first), self.next(second))
+        (self.next(u64::from(first)) as u32, self.next(second as u64) as usize)
     }
 
     /// Makes sure that the fraction has so many bits left.
     #[inline(always)]
     fn reserve(&mut self, bits: u32) {
-        self.bits_left = self.bits_left.checked_sub(bits).unwrap_or_else(|| {
+        self.bits_left -= bits as i32;
+        if self.bits_left < 0 {
             self.fraction = self.rng.next_u64();
-            BITS_OF_A_DRAW - bits
-        });
+            self.bits_left = BITS_OF_A_DRAW - bits as i32;
+        }
     }
 
     /// The next digit of the fraction in the base of the bound.
     #[inline(always)]
-    fn next(&mut self, bound: u32) -> u32 {
+    fn next(&mut self, bound: u64) -> u64 {
         let product = u128::from(self.fraction) * u128::from(bound);
         self.fraction = product as u64;
-        (product >> 64) as u32
+        (product >> 64) as u64
     }
 }
 

@@ -3,7 +3,7 @@
 use rand::Rng;
 use units::chance::{normal, unit_interval};
 
-use super::columns::Columns;
+use super::columns::{Columns, FreeColumns};
 use super::decode::{Bursts, Decoder};
 use super::draw::Digits;
 use super::layout::RandomLayout;
@@ -169,13 +169,12 @@ impl RandomFrame {
         let ReplicaLaw::Fixed(replicas) = self.replicas else {
             panic!("packets with drawn numbers of replicas are added one by one")
         };
-        let mut digits = Digits::new(rng);
         let slot_of = self.bursts.push_packets(packets, replicas);
-        columns.draw(|free| {
-            for slots in slot_of.chunks_exact_mut(replicas as usize) {
-                let block = self.blocks[digits.below(self.blocks.len() as u32) as usize];
-                self.layout.place_in_columns(block, slots, free, &mut digits);
-            }
+        let (blocks, layout) = (self.blocks.as_slice(), &self.layout);
+        columns.draw(|free| match replicas {
+            3 => place_all(layout, blocks, slot_of.as_chunks_mut::<3>().0, free, rng),
+            2 => place_all(layout, blocks, slot_of.as_chunks_mut::<2>().0, free, rng),
+            _ => place_all(layout, blocks, slot_of.chunks_exact_mut(replicas as usize), free, rng),
         });
     }
 
@@ -277,6 +276,24 @@ impl RandomFrame {
     pub fn counters(&self) -> RandomCounters {
         self.counters
     }
+}
+
+/// Places packets in blocks drawn for each; returns the columns that are left. A function of its own, so that what it
+/// needs stays in registers.
+#[inline(never)]
+fn place_all<'c>(
+    layout: &RandomLayout,
+    blocks: &[Block],
+    packets: impl IntoIterator<Item: AsMut<[u32]>>,
+    mut free: FreeColumns<'c>,
+    rng: &mut (impl Rng + ?Sized),
+) -> FreeColumns<'c> {
+    let mut digits = Digits::new(rng);
+    for mut slots in packets {
+        let block = blocks[digits.below(blocks.len() as u32) as usize];
+        slots.as_mut().iter_mut().for_each(|slot| *slot = layout.draw_slot(block, &mut free, &mut digits));
+    }
+    free
 }
 
 fn draw_power(spread_db: f64, rng: &mut (impl Rng + ?Sized)) -> u64 {

@@ -9,9 +9,9 @@ use super::layout::RandomLayout;
 /// Where the slots of an RA block are.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Block {
-    /// Its first slot, and the first slot of that one's carrier.
+    /// Its first slot, and how many slots of that one's carrier come before.
     first: u32,
-    first_of_carrier: u32,
+    before: u32,
     /// How many carriers it has slots on.
     carriers: u32,
     /// Bits that a number below all slots of these carriers uses.
@@ -22,9 +22,9 @@ impl Block {
     pub(super) fn new(layout: &RandomLayout, block: u32) -> Block {
         let &RandomLayout { timeslots, block_slots, .. } = layout;
         let first = block * block_slots;
-        let first_column = first % timeslots;
-        let carriers = (first_column + block_slots).div_ceil(timeslots);
-        Block { first, first_of_carrier: first - first_column, carriers, bits: bits_of(carriers * timeslots) }
+        let before = first % timeslots;
+        let carriers = (before + block_slots).div_ceil(timeslots);
+        Block { first, before, carriers, bits: bits_of(carriers * timeslots) }
     }
 }
 
@@ -39,7 +39,10 @@ impl RandomLayout {
         digits: &mut Digits<'_, impl Rng + ?Sized>,
     ) {
         if self.draws_columns() {
-            return columns.draw(|free| self.place_in_columns(block, slots, free, digits));
+            return columns.draw(|mut free| {
+                slots.iter_mut().for_each(|slot| *slot = self.draw_slot(block, &mut free, digits));
+                free
+            });
         }
         for replica in 0..slots.len() {
             let (before, slot) = slots.split_at_mut(replica);
@@ -54,25 +57,21 @@ impl RandomLayout {
         }
     }
 
-    /// As [`RandomLayout::place`] where [`RandomLayout::draws_columns`]: draws a carrier and a free column until their
-    /// slot is one of the block's.
+    /// Draws the slot of a burst where [`RandomLayout::draws_columns`], and takes its column: a carrier and a free
+    /// column, until their slot is one of the block's.
     #[inline(always)]
-    pub(super) fn place_in_columns(
+    pub(super) fn draw_slot(
         &self,
         block: Block,
-        slots: &mut [u32],
         free: &mut FreeColumns<'_>,
         digits: &mut Digits<'_, impl Rng + ?Sized>,
-    ) {
-        let Block { first, first_of_carrier, carriers, bits } = block;
-        let mut placed = 0;
-        while placed < slots.len() {
-            let (carrier, index) = digits.both_below(carriers, free.count(), bits);
-            let slot = first_of_carrier + carrier * self.timeslots + free.column(index);
-            if slot.wrapping_sub(first) < self.block_slots {
+    ) -> u32 {
+        loop {
+            let (carrier, index) = digits.both_below(block.carriers, free.count(), block.bits);
+            let slot = (carrier * self.timeslots).wrapping_sub(block.before).wrapping_add(free.column(index));
+            if slot < self.block_slots {
                 free.take(index);
-                slots[placed] = slot;
-                placed += 1;
+                return block.first + slot;
             }
         }
     }
