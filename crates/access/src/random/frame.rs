@@ -238,13 +238,13 @@ impl RandomFrame {
             Receiver::Table { table, packets_of_block, plr_of_block, block_of_packet } => {
                 plr_of_block.clear();
                 plr_of_block.extend(packets_of_block.iter().map(|&packets| table.plr(packets)));
-                self.bursts.retain_waiting(|packet| {
+                self.bursts.lose(|&packet| {
                     unit_interval(rng.next_u64()) < plr_of_block[block_of_packet[packet as usize] as usize]
                 });
                 self.bursts.empty_slots();
             }
         }
-        let lost = self.bursts.waiting().len();
+        let lost = self.bursts.lost().len();
         self.counters.decoded_packets += (self.bursts.packets() - lost) as u64;
         self.counters.lost_packets += lost as u64;
     }
@@ -257,7 +257,7 @@ impl RandomFrame {
     /// The packets that did not arrive, counted from 0 in the order of [`RandomFrame::add`]. After
     /// [`RandomFrame::decode`].
     pub fn lost(&self) -> &[u32] {
-        self.bursts.waiting()
+        self.bursts.lost()
     }
 
     /// Whether a packet arrived.

@@ -3,7 +3,8 @@
 /// The bursts of a frame.
 #[derive(Debug, Default)]
 pub(in crate::random) struct Bursts {
-    /// The bursts that are left in each slot: none until all packets have come, then all until they are decoded.
+    /// The bursts that are left in each slot: none until all packets have come, then all until they are decoded. Their
+    /// number is a power of two, see [`Left`].
     left: Vec<Slot>,
     /// Of each packet, if all have the same number.
     each: Option<u32>,
@@ -15,8 +16,8 @@ pub(in crate::random) struct Bursts {
     packets: usize,
     /// How many bursts there are.
     count: usize,
-    /// The packets that are not decoded, by number: of a complete frame.
-    waiting: Vec<u32>,
+    /// The packets that were not decoded, by number: of a frame that was.
+    lost: Vec<u32>,
 }
 
 /// The bursts in a slot: how many, and above these 32 bits the sum of their packets' numbers, modulo 2^32. So one that
@@ -53,6 +54,37 @@ impl Slot {
     }
 }
 
+/// The bursts that are left in each slot, for a number of slots that is a power of two: a slot's number without the
+/// higher bits is below it, which needs no check.
+pub(super) struct Left<'a> {
+    slots: &'a mut [Slot],
+    last: u32,
+}
+
+impl<'a> Left<'a> {
+    #[inline(always)]
+    pub(super) fn new(slots: &'a mut [Slot]) -> Left<'a> {
+        debug_assert!(slots.len().is_power_of_two(), "as many slots as needed, and more");
+        let last = slots.len() as u32 - 1;
+        Left { slots: &mut slots[..=last as usize], last }
+    }
+
+    #[inline(always)]
+    pub(super) fn of(&self, slot: u32) -> Slot {
+        self.slots[(slot & self.last) as usize]
+    }
+
+    #[inline(always)]
+    pub(super) fn of_mut(&mut self, slot: u32) -> &mut Slot {
+        &mut self.slots[(slot & self.last) as usize]
+    }
+
+    /// Those of all slots.
+    pub(super) fn all(&self) -> &[Slot] {
+        self.slots
+    }
+}
+
 impl Bursts {
     /// No bursts; packets will have so many each, or different numbers.
     pub(in crate::random) fn new(each: Option<u32>) -> Bursts {
@@ -65,7 +97,8 @@ impl Bursts {
             self.left.iter().all(|&left| left == Slot::default()),
             "a frame that was decoded leaves no bursts"
         );
-        self.left.resize(slots, Slot::default());
+        self.left.resize(slots.next_power_of_two(), Slot::default());
+        self.lost.clear();
         self.starts.truncate(1);
         (self.packets, self.count) = (0, 0);
     }
@@ -100,10 +133,8 @@ impl Bursts {
         self.slot_of.resize(2 * self.count, 0);
     }
 
-    /// No more packets come; all wait.
+    /// No more packets come.
     pub(in crate::random) fn complete(&mut self) {
-        self.waiting.clear();
-        self.waiting.extend(0..self.packets as u32);
         self.work(Fill);
     }
 
@@ -112,19 +143,19 @@ impl Bursts {
         self.count - self.left.iter().filter(|left| left.bursts() == 1).count()
     }
 
-    /// The most bursts in a slot.
-    pub(super) fn most(&self) -> u32 {
-        self.left.iter().map(|left| left.bursts()).max().unwrap_or(0)
+    /// At least the most bursts in a slot, and as many binary digits.
+    pub(super) fn most_or_more(&self) -> u32 {
+        self.left.iter().fold(0, |all, left| all | left.bursts())
     }
 
-    /// Packets that are not decoded, by number.
-    pub(in crate::random) fn waiting(&self) -> &[u32] {
-        &self.waiting
+    /// Packets that were not decoded, by number.
+    pub(in crate::random) fn lost(&self) -> &[u32] {
+        &self.lost
     }
 
-    /// For a caller that decides without a receiver: which packets go on waiting.
-    pub(in crate::random) fn retain_waiting(&mut self, mut waits: impl FnMut(u32) -> bool) {
-        self.waiting.retain(|&packet| waits(packet));
+    /// For a caller that decides without a receiver: which packets are lost.
+    pub(in crate::random) fn lose(&mut self, is_lost: impl FnMut(&u32) -> bool) {
+        self.lost.extend((0..self.packets as u32).filter(is_lost));
     }
 
     /// Takes all bursts away.
@@ -136,13 +167,13 @@ impl Bursts {
     /// the usual numbers.
     #[inline(always)]
     pub(super) fn work<W: Work>(&mut self, work: W) {
-        let Bursts { left, each, starts, slot_of, packets, waiting, .. } = self;
+        let Bursts { left, each, starts, slot_of, lost, .. } = self;
         let slot_of = &slot_of[..self.count];
         match each {
-            Some(2) => work.with(&Each::<2>(slot_of.as_chunks().0), *packets, left, waiting),
-            Some(3) => work.with(&Each::<3>(slot_of.as_chunks().0), *packets, left, waiting),
-            Some(each) => work.with(&Regular { each: *each as usize, slot_of }, *packets, left, waiting),
-            None => work.with(&Irregular { starts, slot_of }, *packets, left, waiting),
+            Some(2) => work.with(&Each::<2>(slot_of.as_chunks().0), left, lost),
+            Some(3) => work.with(&Each::<3>(slot_of.as_chunks().0), left, lost),
+            Some(each) => work.with(&Regular { each: *each as usize, slot_of }, left, lost),
+            None => work.with(&Irregular { starts, slot_of }, left, lost),
         }
     }
 
@@ -159,8 +190,8 @@ impl Bursts {
 
 /// What is done with packets whose slots are known in one way or another.
 pub(super) trait Work {
-    /// `left`: the bursts in each slot. `waiting`: the packets that are not decoded.
-    fn with<'a>(self, slots: &impl Slots<'a>, packets: usize, left: &mut [Slot], waiting: &mut Vec<u32>);
+    /// `left`: the bursts in each slot, for [`Left`]. `lost`: the packets that are not decoded, to be written.
+    fn with<'a>(self, slots: &impl Slots<'a>, left: &mut [Slot], lost: &mut Vec<u32>);
 }
 
 /// Adds all bursts to their slots.
@@ -168,17 +199,21 @@ struct Fill;
 
 impl Work for Fill {
     #[inline(always)]
-    fn with<'a>(self, slots: &impl Slots<'a>, packets: usize, left: &mut [Slot], _: &mut Vec<u32>) {
-        for packet in 0..packets as u32 {
+    fn with<'a>(self, slots: &impl Slots<'a>, left: &mut [Slot], _: &mut Vec<u32>) {
+        let mut left = Left::new(left);
+        for packet in 0..slots.packets() as u32 {
             let burst = Slot::with(packet);
-            slots.of(packet).iter().for_each(|&slot| left[slot as usize].add(burst));
+            slots.of(packet).iter().for_each(|&slot| left.of_mut(slot).add(burst));
         }
     }
 }
 
 /// The slots of packets.
 pub(super) trait Slots<'a> {
-    /// How many each packet has, or 0 if their numbers differ.
+    /// The number of packets.
+    fn packets(&self) -> usize;
+
+    /// How many slots each has, or 0 if their numbers differ.
     fn each(&self) -> usize;
 
     /// Those of a packet.
@@ -202,6 +237,11 @@ struct Irregular<'a> {
 
 impl<'a, const N: usize> Slots<'a> for Each<'a, N> {
     #[inline(always)]
+    fn packets(&self) -> usize {
+        self.0.len()
+    }
+
+    #[inline(always)]
     fn each(&self) -> usize {
         N
     }
@@ -214,6 +254,11 @@ impl<'a, const N: usize> Slots<'a> for Each<'a, N> {
 
 impl<'a> Slots<'a> for Regular<'a> {
     #[inline(always)]
+    fn packets(&self) -> usize {
+        self.slot_of.len() / self.each
+    }
+
+    #[inline(always)]
     fn each(&self) -> usize {
         self.each
     }
@@ -225,6 +270,11 @@ impl<'a> Slots<'a> for Regular<'a> {
 }
 
 impl<'a> Slots<'a> for Irregular<'a> {
+    #[inline(always)]
+    fn packets(&self) -> usize {
+        self.starts.len() - 1
+    }
+
     #[inline(always)]
     fn each(&self) -> usize {
         0

@@ -7,10 +7,12 @@
 
 mod bursts;
 mod rules;
+mod waiting;
 
 pub(super) use bursts::Bursts;
-use bursts::{Slot, Slots, Work};
+use bursts::{Left, Slot, Slots, Work};
 use rules::{Best, Information, Mean, Powers, Rule, fixed_point};
+use waiting::Waiting;
 
 use super::scheme::Receiver;
 
@@ -28,12 +30,10 @@ pub(super) struct Decoder {
 /// Memory that is used again.
 #[derive(Debug, Default)]
 struct Scratch {
-    decodable: Vec<u32>,
-    next: Vec<u32>,
+    waiting: Waiting,
+    found: Vec<u32>,
     is_found: Vec<bool>,
     neighbours: Neighbours,
-    left: Vec<u32>,
-    of_slot: Vec<i64>,
     power: Vec<u64>,
 }
 
@@ -53,7 +53,7 @@ impl Decoder {
         if !joint && most_decodable(self.information.up_to(2)) == 1 {
             return bursts.work(Alone { iterations, scratch: &mut self.scratch });
         }
-        let most = most_decodable(self.information.up_to(bursts.most()));
+        let most = most_decodable(self.information.up_to(bursts.most_or_more()));
         bursts.work(Equal { decoder: self, most });
     }
 
@@ -72,44 +72,61 @@ struct Alone<'b> {
 }
 
 impl Work for Alone<'_> {
-    fn with<'a>(self, slots: &impl Slots<'a>, packets: usize, left: &mut [Slot], waiting: &mut Vec<u32>) {
-        let Scratch { decodable, next, is_found, .. } = self.scratch;
+    fn with<'a>(self, slots: &impl Slots<'a>, left: &mut [Slot], lost: &mut Vec<u32>) {
+        let Scratch { found, is_found, .. } = self.scratch;
+        let (packets, mut left) = (slots.packets(), Left::new(left));
         is_found.clear();
         is_found.resize(packets, false);
-        let is_found = is_found.as_mut_slice();
-        let mut find = |slot: Slot, found: &mut Vec<u32>| {
-            if slot.bursts() == 1 && !std::mem::replace(&mut is_found[slot.alone() as usize], true) {
-                found.push(slot.alone());
-            }
-        };
-        decodable.clear();
-        left.iter().for_each(|&slot| find(slot, decodable));
+        found.resize(packets, 0);
+        let mut found = Found { packets: found.as_mut_slice(), count: 0, is_found: is_found.as_mut_slice() };
+        left.all().iter().for_each(|&slot| found.look_at(slot));
+        let mut decoded = 0;
         for _ in 0..self.iterations {
-            next.clear();
-            for &packet in decodable.iter() {
-                for &slot in slots.of(packet) {
-                    let left = &mut left[slot as usize];
-                    left.remove(packet);
-                    find(*left, next);
-                }
-            }
-            std::mem::swap(decodable, next);
-            if decodable.is_empty() {
+            let of_iteration = decoded..found.count;
+            if of_iteration.is_empty() {
                 break;
             }
+            decoded = of_iteration.end;
+            for index in of_iteration {
+                let packet = found.packets[index];
+                for &slot in slots.of(packet) {
+                    left.of_mut(slot).remove(packet);
+                    found.look_at(left.of(slot));
+                }
+            }
         }
-        // Found too late.
-        decodable.iter().for_each(|&packet| is_found[packet as usize] = false);
-        waiting.retain(|&packet| !is_found[packet as usize]);
-        remove_waiting(slots, left, waiting);
+        if decoded < packets {
+            // Found too late.
+            found.packets[decoded..found.count].iter().for_each(|&packet| found.is_found[packet as usize] = false);
+            lost.extend((0..packets as u32).filter(|&packet| !found.is_found[packet as usize]));
+            remove_lost(slots, &mut left, lost);
+        }
+    }
+}
+
+/// Packets that are decoded or can be, in the order in which they are found.
+struct Found<'b> {
+    packets: &'b mut [u32],
+    count: usize,
+    is_found: &'b mut [bool],
+}
+
+impl Found<'_> {
+    /// Finds the packet that is alone in a slot.
+    #[inline(always)]
+    fn look_at(&mut self, slot: Slot) {
+        if slot.bursts() == 1 && !std::mem::replace(&mut self.is_found[slot.alone() as usize], true) {
+            self.packets[self.count] = slot.alone();
+            self.count += 1;
+        }
     }
 }
 
 /// Leaves empty slots.
 #[inline(always)]
-fn remove_waiting<'a>(slots: &impl Slots<'a>, left: &mut [Slot], waiting: &[u32]) {
-    for &packet in waiting {
-        slots.of(packet).iter().for_each(|&slot| left[slot as usize].remove(packet));
+fn remove_lost<'a>(slots: &impl Slots<'a>, left: &mut Left<'_>, lost: &[u32]) {
+    for &packet in lost {
+        slots.of(packet).iter().for_each(|&slot| left.of_mut(slot).remove(packet));
     }
 }
 
@@ -120,18 +137,16 @@ struct Equal<'b> {
 }
 
 impl Work for Equal<'_> {
-    fn with<'a>(self, slots: &impl Slots<'a>, packets: usize, left: &mut [Slot], waiting: &mut Vec<u32>) {
+    fn with<'a>(self, slots: &impl Slots<'a>, left: &mut [Slot], lost: &mut Vec<u32>) {
         let Decoder { receiver, information, scratch, looks } = self.decoder;
         let &mut Receiver { required, joint, iterations, .. } = receiver;
-        let Scratch { decodable, neighbours, left: counts, of_slot, .. } = scratch;
-        let mut decoding = Decoding { packets, looks: *looks, slots, waiting, decodable, neighbours };
+        let decoding = Decoding::new(slots, *looks, scratch, lost);
         if joint {
-            let table = information.table();
-            decoding.iterate(iterations, &mut Mean::new(table, required, slots.each(), left, (counts, of_slot)));
+            decoding.iterate(iterations, Mean::new(information.table(), required, slots.each(), Left::new(left)));
         } else {
-            decoding.iterate(iterations, &mut Best { most: self.most, left });
-            remove_waiting(slots, left, waiting);
+            decoding.iterate(iterations, Best { most: self.most, left: Left::new(left) });
         }
+        remove_lost(slots, &mut Left::new(left), lost);
     }
 }
 
@@ -142,95 +157,85 @@ struct Unequal<'b> {
 }
 
 impl Work for Unequal<'_> {
-    fn with<'a>(self, slots: &impl Slots<'a>, packets: usize, left: &mut [Slot], waiting: &mut Vec<u32>) {
-        let Decoder { receiver, scratch: Scratch { decodable, neighbours, power, .. }, .. } = self.decoder;
+    fn with<'a>(self, slots: &impl Slots<'a>, left: &mut [Slot], lost: &mut Vec<u32>) {
+        let Decoder { receiver, scratch, .. } = self.decoder;
+        let mut power = std::mem::take(&mut scratch.power);
         power.clear();
         power.resize(left.len(), 0);
         for (packet, &of_packet) in (0..).zip(self.powers) {
             slots.of(packet).iter().for_each(|&slot| power[slot as usize] += of_packet);
         }
         let noise = libm::pow(10.0, -receiver.es_n0.get() / 10.0) * self.unit;
-        let mut rule = Powers { powers: self.powers, of_slot: power, noise, receiver };
+        let rule = Powers { powers: self.powers, of_slot: &mut power, noise, receiver };
         // To look at a packet costs logarithms.
-        let mut decoding = Decoding { packets, looks: 0, slots, waiting, decodable, neighbours };
-        decoding.iterate(receiver.iterations, &mut rule);
+        Decoding::new(slots, 0, scratch, lost).iterate(receiver.iterations, rule);
+        scratch.power = power;
     }
 }
 
 /// A frame that is decoded.
 struct Decoding<'b, S> {
-    packets: usize,
+    slots: &'b S,
     /// [`Decoder::looks`].
     looks: usize,
-    slots: &'b S,
-    waiting: &'b mut Vec<u32>,
-    /// Those that were decoded in an iteration.
-    decodable: &'b mut Vec<u32>,
+    waiting: &'b mut Waiting,
     neighbours: &'b mut Neighbours,
+    /// Those that wait at the end.
+    lost: &'b mut Vec<u32>,
 }
 
-impl<'a, S: Slots<'a>> Decoding<'_, S> {
-    #[inline(always)]
-    fn iterate(&mut self, iterations: u32, rule: &mut impl Rule) {
-        let mut looks = self.waiting.len();
-        for iteration in 0..iterations {
-            if self.waiting.len() > looks {
-                return self.iterate_over_neighbours(iterations - iteration, rule);
-            }
-            looks -= self.waiting.len();
-            self.look_at_all(rule);
-            if self.decodable.is_empty() {
-                break;
-            }
-            looks += self.looks * self.decodable.len();
-            for &packet in self.decodable.iter() {
-                rule.subtract(packet, self.slots.of(packet));
-            }
-        }
+impl<'a, 'b, S: Slots<'a>> Decoding<'b, S> {
+    fn new(slots: &'b S, looks: usize, scratch: &'b mut Scratch, lost: &'b mut Vec<u32>) -> Decoding<'b, S> {
+        let Scratch { waiting, neighbours, .. } = scratch;
+        Decoding { slots, looks, waiting, neighbours, lost }
     }
 
-    /// Moves the packets that wait and can be decoded to those that are. Without a branch: it would be guessed wrongly
-    /// as often as not.
     #[inline(always)]
-    fn look_at_all(&mut self, rule: &impl Rule) {
-        self.decodable.resize(self.waiting.len(), 0);
-        let (waiting, decodable) = (self.waiting.as_mut_slice(), self.decodable.as_mut_slice());
-        let (mut kept, mut found) = (0, 0);
-        for index in 0..waiting.len() {
-            let packet = waiting[index];
-            let is_decodable = rule.is_decodable(packet, self.slots.of(packet));
-            waiting[kept] = packet;
-            decodable[found] = packet;
-            kept += usize::from(!is_decodable);
-            found += usize::from(is_decodable);
+    fn iterate(self, iterations: u32, mut rule: impl Rule) {
+        let mut waits = self.slots.packets();
+        let mut looks = waits;
+        self.waiting.fill(waits);
+        for iteration in 0..iterations {
+            if waits > looks {
+                return self.iterate_over_neighbours(iterations - iteration, rule);
+            }
+            looks -= waits;
+            let decoded = self.waiting.find(|packet| rule.is_decodable(packet, self.slots.of(packet)));
+            if decoded == 0 {
+                break;
+            }
+            waits -= decoded;
+            looks += self.looks * decoded;
+            self.waiting.for_each_found(|packet| rule.subtract(packet, self.slots.of(packet)));
         }
-        self.waiting.truncate(kept);
-        self.decodable.truncate(found);
+        self.waiting.for_each(|packet| self.lost.push(packet));
     }
 
     /// As [`Decoding::iterate`], after an iteration in which packets were decoded.
     #[inline(never)]
-    fn iterate_over_neighbours(&mut self, iterations: u32, rule: &mut impl Rule) {
-        let Decoding { slots, decodable, waiting, neighbours, .. } = self;
-        neighbours.begin(self.packets, *slots, waiting);
+    fn iterate_over_neighbours(self, iterations: u32, mut rule: impl Rule) {
+        let Decoding { slots, waiting, neighbours, lost, .. } = self;
+        waiting.for_each(|packet| lost.push(packet));
+        neighbours.begin(slots, lost);
+        waiting.for_each_found(|packet| neighbours.decoded.push(packet));
         for _ in 0..iterations {
-            neighbours.find(*slots, decodable, |slot| rule.may_help(slot));
-            decodable.clear();
+            neighbours.find(slots, |slot| rule.may_help(slot));
+            neighbours.decoded.clear();
             for &packet in &neighbours.found {
                 let is_decodable = rule.is_decodable(packet, slots.of(packet));
                 neighbours.states[packet as usize] = if is_decodable { State::Decoded } else { State::Waiting };
                 if is_decodable {
-                    decodable.push(packet);
+                    neighbours.decoded.push(packet);
                 }
             }
-            if decodable.is_empty() {
+            if neighbours.decoded.is_empty() {
                 break;
             }
-            for &packet in decodable.iter() {
+            for &packet in &neighbours.decoded {
                 rule.subtract(packet, slots.of(packet));
             }
         }
-        waiting.retain(|&packet| neighbours.states[packet as usize] != State::Decoded);
+        lost.retain(|&packet| neighbours.states[packet as usize] != State::Decoded);
     }
 }
 
@@ -242,6 +247,8 @@ struct Neighbours {
     /// Of each burst: its packet, and the burst that comes next in its slot, or [`NONE`].
     bursts: Vec<(u32, u32)>,
     states: Vec<State>,
+    /// Those that were decoded in an iteration, and those that share a slot with them.
+    decoded: Vec<u32>,
     found: Vec<u32>,
 }
 
@@ -257,10 +264,11 @@ enum State {
 const NONE: u32 = u32::MAX;
 
 impl Neighbours {
-    /// With the packets that wait, of so many.
-    fn begin<'a>(&mut self, packets: usize, slots: &impl Slots<'a>, waiting: &[u32]) {
+    /// With the packets that wait; none was decoded.
+    fn begin<'a>(&mut self, slots: &impl Slots<'a>, waiting: &[u32]) {
         self.states.clear();
-        self.states.resize(packets, State::Decoded);
+        self.states.resize(slots.packets(), State::Decoded);
+        self.decoded.clear();
         self.first.clear();
         self.bursts.clear();
         for &packet in waiting {
@@ -275,9 +283,9 @@ impl Neighbours {
         }
     }
 
-    /// Finds the packets that wait and share a slot with one of these, where that may help.
-    fn find<'a>(&mut self, slots: &impl Slots<'a>, decoded: &[u32], may_help: impl Fn(u32) -> bool) {
-        let Neighbours { first, bursts, states, found } = self;
+    /// Finds the packets that wait and share a slot with one that was decoded, where that may help.
+    fn find<'a>(&mut self, slots: &impl Slots<'a>, may_help: impl Fn(u32) -> bool) {
+        let Neighbours { first, bursts, states, decoded, found } = self;
         found.clear();
         for slot in decoded.iter().flat_map(|&packet| slots.of(packet)).filter(|&&slot| may_help(slot)) {
             let mut burst = first.get(*slot as usize).copied().unwrap_or(NONE);

@@ -3,7 +3,7 @@
 use channel::{ERASED, qpsk};
 use units::Db;
 
-use super::bursts::Slot;
+use super::bursts::Left;
 use crate::random::scheme::Receiver;
 
 pub(super) trait Rule {
@@ -22,24 +22,23 @@ pub(super) trait Rule {
 /// Equal powers, each burst on its own: decoded with one in a slot of at most so many bursts.
 pub(super) struct Best<'a> {
     pub(super) most: u32,
-    /// The bursts in each slot.
-    pub(super) left: &'a mut [Slot],
+    pub(super) left: Left<'a>,
 }
 
 impl Rule for Best<'_> {
     #[inline(always)]
     fn is_decodable(&self, _packet: u32, slots: &[u32]) -> bool {
-        slots.iter().fold(u32::MAX, |least, &slot| least.min(self.left[slot as usize].bursts())) <= self.most
+        slots.iter().fold(u32::MAX, |least, &slot| least.min(self.left.of(slot).bursts())) <= self.most
     }
 
     #[inline(always)]
     fn subtract(&mut self, packet: u32, slots: &[u32]) {
-        slots.iter().for_each(|&slot| self.left[slot as usize].remove(packet));
+        slots.iter().for_each(|&slot| self.left.of_mut(slot).remove(packet));
     }
 
     #[inline(always)]
     fn may_help(&self, slot: u32) -> bool {
-        self.left[slot as usize].bursts() <= self.most
+        self.left.of(slot).bursts() <= self.most
     }
 }
 
@@ -50,28 +49,21 @@ pub(super) struct Mean<'a> {
     required: f64,
     /// What packets with so many bursts need, which are mostly all.
     needed: (usize, i64),
-    /// Of each slot: its bursts, and the information of one.
-    left: &'a mut [u32],
-    of_slot: &'a mut [i64],
+    left: Left<'a>,
 }
 
 impl<'a> Mean<'a> {
-    /// Takes the bursts out of `slots`. `left`, `of_slot`: memory.
     #[inline(always)]
-    pub(super) fn new(
-        table: &'a [i64],
-        required: f64,
-        usual: usize,
-        slots: &mut [Slot],
-        (left, of_slot): (&'a mut Vec<u32>, &'a mut Vec<i64>),
-    ) -> Mean<'a> {
-        left.resize(slots.len(), 0);
-        of_slot.resize(slots.len(), 0);
-        for ((left, of_slot), slot) in left.iter_mut().zip(of_slot.iter_mut()).zip(slots) {
-            *left = std::mem::take(slot).bursts();
-            *of_slot = table[*left as usize];
-        }
-        Mean { table, required, needed: (usual, fixed_point(required * usual as f64)), left, of_slot }
+    pub(super) fn new(table: &'a [i64], required: f64, usual: usize, left: Left<'a>) -> Mean<'a> {
+        debug_assert!(table.len().is_power_of_two(), "as many entries as needed, and more");
+        assert!(!table.is_empty(), "a power of two is at least 1");
+        Mean { table, required, needed: (usual, fixed_point(required * usual as f64)), left }
+    }
+
+    /// The information of a burst in a slot.
+    #[inline(always)]
+    fn information(&self, slot: u32) -> i64 {
+        self.table[self.left.of(slot).bursts() as usize & (self.table.len() - 1)]
     }
 }
 
@@ -82,21 +74,18 @@ impl Rule for Mean<'_> {
             true => self.needed.1,
             false => fixed_point(self.required * slots.len() as f64),
         };
-        slots.iter().map(|&slot| self.of_slot[slot as usize]).sum::<i64>() >= needed
+        slots.iter().map(|&slot| self.information(slot)).sum::<i64>() >= needed
     }
 
     #[inline(always)]
-    fn subtract(&mut self, _packet: u32, slots: &[u32]) {
-        for &slot in slots {
-            let left = &mut self.left[slot as usize];
-            *left -= 1;
-            self.of_slot[slot as usize] = self.table[*left as usize];
-        }
+    fn subtract(&mut self, packet: u32, slots: &[u32]) {
+        slots.iter().for_each(|&slot| self.left.of_mut(slot).remove(packet));
     }
 }
 
 /// Mutual information per coded bit, in [`fixed_point`], of a burst in a slot with so many bursts of the same power
-/// (itself among them), as far as it was asked for. Entry 0 is there for the arithmetic.
+/// (itself among them), as far as it was asked for and to a number of entries that is a power of two. Entry 0 is there
+/// for the arithmetic.
 #[derive(Debug)]
 pub(super) struct Information {
     es_n0: Db,
@@ -114,7 +103,7 @@ impl Information {
     }
 
     pub(super) fn up_to(&mut self, bursts: u32) -> &[i64] {
-        while self.table.len() <= bursts as usize {
+        while self.table.len() <= bursts as usize || !self.table.len().is_power_of_two() {
             let interferers = (self.table.len() - 1) as f64;
             let noise = libm::pow(10.0, -self.es_n0.get() / 10.0) + interferers;
             let information = qpsk::mutual_information(Db::new(-10.0 * libm::log10(noise)));

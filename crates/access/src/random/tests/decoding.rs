@@ -71,7 +71,7 @@ impl Case {
             decoder.decode_unequal(&mut bursts, &powers, UNIT);
         }
         let mut decoded = vec![true; order.len()];
-        bursts.waiting().iter().for_each(|&place| decoded[order[place as usize]] = false);
+        bursts.lost().iter().for_each(|&place| decoded[order[place as usize]] = false);
         decoded
     }
 
