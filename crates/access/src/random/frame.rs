@@ -231,19 +231,21 @@ impl RandomFrame {
         self.counters.blocks += self.blocks.len() as u64;
         self.bursts.complete();
         self.counters.offered_bursts += self.bursts.bursts() as u64;
-        self.counters.collided_bursts += self.bursts.collided() as u64;
-        match &mut self.receiver {
+        let alone = match &mut self.receiver {
             Receiver::Equal(decoder) => decoder.decode_equal(&mut self.bursts),
             Receiver::Unequal { decoder, powers, .. } => decoder.decode_unequal(&mut self.bursts, powers, POWER_UNIT),
             Receiver::Table { table, packets_of_block, plr_of_block, block_of_packet } => {
+                let alone = self.bursts.alone();
                 plr_of_block.clear();
                 plr_of_block.extend(packets_of_block.iter().map(|&packets| table.plr(packets)));
                 self.bursts.lose(|&packet| {
                     unit_interval(rng.next_u64()) < plr_of_block[block_of_packet[packet as usize] as usize]
                 });
                 self.bursts.empty_slots();
+                alone
             }
-        }
+        };
+        self.counters.collided_bursts += (self.bursts.bursts() - alone) as u64;
         let lost = self.bursts.lost().len();
         self.counters.decoded_packets += (self.bursts.packets() - lost) as u64;
         self.counters.lost_packets += lost as u64;

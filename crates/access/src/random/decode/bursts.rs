@@ -138,9 +138,9 @@ impl Bursts {
         self.work(Fill);
     }
 
-    /// Bursts that are not alone in their slot, before the frame is decoded.
-    pub(in crate::random) fn collided(&self) -> usize {
-        self.count - self.left.iter().filter(|left| left.bursts() == 1).count()
+    /// Bursts that are alone in their slot.
+    pub(in crate::random) fn alone(&self) -> usize {
+        self.left.iter().filter(|left| left.bursts() == 1).count()
     }
 
     /// At least the most bursts in a slot, and as many binary digits.

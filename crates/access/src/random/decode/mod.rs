@@ -43,24 +43,30 @@ impl Decoder {
         Decoder { receiver, information, scratch, looks: 8 }
     }
 
-    /// Decodes packets that arrive with the same power.
-    pub(super) fn decode_equal(&mut self, bursts: &mut Bursts) {
+    /// Decodes packets that arrive with the same power; returns how many bursts were alone in their slot.
+    pub(super) fn decode_equal(&mut self, bursts: &mut Bursts) -> usize {
         let Receiver { required, joint, iterations, .. } = self.receiver;
         let most_decodable = |table: &[i64]| {
             let required = fixed_point(required);
             table[1..].iter().take_while(|&&information| information >= required).count() as u32
         };
         if !joint && most_decodable(self.information.up_to(2)) == 1 {
-            return bursts.work(Alone { iterations, scratch: &mut self.scratch });
+            let mut alone = 0;
+            bursts.work(Alone { iterations, scratch: &mut self.scratch, alone: &mut alone });
+            return alone;
         }
+        let alone = bursts.alone();
         let most = most_decodable(self.information.up_to(bursts.most_or_more()));
         bursts.work(Equal { decoder: self, most });
+        alone
     }
 
-    /// Decodes packets with the given `powers`, in units of which `unit` are the power of the nominal Es/N0.
-    pub(super) fn decode_unequal(&mut self, bursts: &mut Bursts, powers: &[u64], unit: f64) {
+    /// The same for packets with the given `powers`, in units of which `unit` are the power of the nominal Es/N0.
+    pub(super) fn decode_unequal(&mut self, bursts: &mut Bursts, powers: &[u64], unit: f64) -> usize {
+        let alone = bursts.alone();
         bursts.work(Unequal { decoder: self, powers, unit });
         bursts.empty_slots();
+        alone
     }
 }
 
@@ -69,6 +75,8 @@ impl Decoder {
 struct Alone<'b> {
     iterations: u32,
     scratch: &'b mut Scratch,
+    /// The bursts that are alone at first.
+    alone: &'b mut usize,
 }
 
 impl Work for Alone<'_> {
@@ -78,8 +86,9 @@ impl Work for Alone<'_> {
         is_found.clear();
         is_found.resize(packets, false);
         found.resize(packets, 0);
-        let mut found = Found { packets: found.as_mut_slice(), count: 0, is_found: is_found.as_mut_slice() };
+        let mut found = Found { packets: found.as_mut_slice(), count: 0, is_found: is_found.as_mut_slice(), alone: 0 };
         left.all().iter().for_each(|&slot| found.look_at(slot));
+        *self.alone = found.alone;
         let mut decoded = 0;
         for _ in 0..self.iterations {
             let of_iteration = decoded..found.count;
@@ -109,15 +118,20 @@ struct Found<'b> {
     packets: &'b mut [u32],
     count: usize,
     is_found: &'b mut [bool],
+    /// How often one was alone in a slot that was looked at.
+    alone: usize,
 }
 
 impl Found<'_> {
     /// Finds the packet that is alone in a slot.
     #[inline(always)]
     fn look_at(&mut self, slot: Slot) {
-        if slot.bursts() == 1 && !std::mem::replace(&mut self.is_found[slot.alone() as usize], true) {
-            self.packets[self.count] = slot.alone();
-            self.count += 1;
+        if slot.bursts() == 1 {
+            self.alone += 1;
+            if !std::mem::replace(&mut self.is_found[slot.alone() as usize], true) {
+                self.packets[self.count] = slot.alone();
+                self.count += 1;
+            }
         }
     }
 }
