@@ -1,7 +1,7 @@
 //! What loss recovery by ns-2's rules remembers, and what it takes for lost: what blocks told of, as runs of slots that
 //! have arrived, and retransmissions in flight.
 
-use std::collections::BTreeMap;
+use std::collections::VecDeque;
 use std::ops::Range;
 
 use units::Time;
@@ -87,14 +87,14 @@ impl Ns2 {
             self.arrived.insert(range);
         }
         // Each retransmission that a block answers: from its slot on, and for what was retransmitted before it.
-        let mut answers = vec![(0, self.answered)];
+        let mut answers = Vec::new();
         for &number in &arrived {
             let copy = self.copies.remove(number).unwrap_or(0);
             if board.get(number).is_on_its_way_again() {
                 answers.push((number, copy));
             }
         }
-        thorough |= answers.len() > 1;
+        thorough |= !answers.is_empty();
         let end = if thorough { self.forward } else { (last + 1).min(self.forward) * u64::from(last > 0) };
         let mut lost = self.overtaken_copies(board, distance, &answers, end);
         lost.extend(self.newly_overtaken(board, distance, end, anew));
@@ -105,14 +105,15 @@ impl Ns2 {
         if thorough {
             self.judged = self.forward.saturating_sub(u64::from(distance));
         }
-        self.answered = answers.last().map_or(0, |answer| answer.1);
+        self.answered = answers.last().map_or(self.answered, |answer| answer.1);
         Judged { arrived, lost }
     }
 
     /// Retransmissions before `end` that are lost: something sent for the first time after one has arrived, or one so
-    /// many later is answered. `answers` has what is answered from which slot on.
+    /// many later is answered. `answers` has what is answered from which slot on; before the first, it is what was
+    /// answered last.
     fn overtaken_copies(&self, board: &Scoreboard, distance: u32, answers: &[(u64, u64)], end: u64) -> Vec<u64> {
-        let best = answers.iter().map(|answer| answer.1).max().unwrap_or(0);
+        let best = answers.iter().fold(self.answered, |best, answer| best.max(answer.1));
         let mut lost = Vec::new();
         for (copy, number) in self.copies.iter() {
             let slot = board.get(number);
@@ -123,8 +124,9 @@ impl Ns2 {
             if !overtaken && copy + u64::from(distance) >= best {
                 break; // as are all that were retransmitted later
             }
-            let at = answers.partition_point(|answer| answer.0 <= number);
-            if number < end && (overtaken || copy + u64::from(distance) < answers[at - 1].1) {
+            let before = answers.partition_point(|answer| answer.0 <= number).checked_sub(1);
+            let answered = before.map_or(self.answered, |last| answers[last].1);
+            if number < end && (overtaken || copy + u64::from(distance) < answered) {
                 lost.push(number);
             }
         }
@@ -150,10 +152,10 @@ impl Ns2 {
     }
 }
 
-/// Numbers of slots, as runs: each begins where its key says and ends before its value.
+/// Numbers of slots, as runs in their order, with gaps between them.
 #[derive(Debug, Default)]
 pub(super) struct Arrived {
-    runs: BTreeMap<u64, u64>,
+    runs: VecDeque<Range<u64>>,
 }
 
 impl Arrived {
@@ -163,11 +165,12 @@ impl Arrived {
 
     /// Slots before `front` have left.
     pub fn forget_before(&mut self, front: u64) {
-        while let Some(run) = self.runs.first_entry().filter(|run| *run.key() < front) {
-            let end = run.remove();
-            if end > front {
-                self.runs.insert(front, end);
+        while let Some(run) = self.runs.front_mut().filter(|run| run.start < front) {
+            run.start = front;
+            if run.end > front {
+                break;
             }
+            self.runs.pop_front();
         }
     }
 
@@ -176,40 +179,39 @@ impl Arrived {
         if range.is_empty() {
             return;
         }
-        let Range { mut start, mut end } = range;
         // The runs that it touches become one with it.
-        while let Some((&first, &last)) = self.runs.range(..=end).next_back().filter(|run| *run.1 >= start) {
-            self.runs.remove(&first);
-            (start, end) = (start.min(first), end.max(last));
+        let first = self.runs.partition_point(|run| run.end < range.start);
+        let touched = first..self.runs.partition_point(|run| run.start <= range.end);
+        if touched.is_empty() {
+            return self.runs.insert(first, range);
         }
-        self.runs.insert(start, end);
+        let end = self.runs[touched.end - 1].end.max(range.end);
+        let run = &mut self.runs[first];
+        *run = run.start.min(range.start)..end;
+        self.runs.drain(first + 1..touched.end);
     }
 
     /// The numbers of `range` that are in no run, in order.
     pub fn missing(&self, range: Range<u64>) -> impl Iterator<Item = u64> {
-        let before = self.runs.range(..range.start).next_back().map_or(range.start, |run| *run.1);
-        let mut at = before.max(range.start);
-        let mut runs = self.runs.range(range.start..range.end.max(range.start)).map(|(&start, &end)| start..end);
-        let mut next = runs.next();
-        std::iter::from_fn(move || {
-            while let Some(run) = next.as_ref().filter(|run| run.start <= at) {
-                at = at.max(run.end);
-                next = runs.next();
-            }
-            let number = at;
-            at += 1;
-            (number < range.end).then_some(number)
-        })
+        let first = self.runs.partition_point(|run| run.end <= range.start);
+        let starts = std::iter::once(range.start).chain(self.runs.range(first..).map(|run| run.end));
+        let ends = self.runs.range(first..).map(|run| run.start).chain(std::iter::once(range.end));
+        let gaps = starts.zip(ends).take_while(move |gap| gap.0 < range.end);
+        gaps.flat_map(move |(start, end)| start..end.min(range.end))
     }
 }
 
 /// Slots that were retransmitted and not answered: which retransmission of the connection it was, counted from 1.
 #[derive(Debug, Default)]
 pub(super) struct Copies {
-    of_slot: BTreeMap<u64, u64>,
-    in_order: BTreeMap<u64, u64>,
+    of_slot: Pairs,
+    in_order: Pairs,
     sent: u64,
 }
+
+/// Pairs in the order of their first numbers, which mostly come at the end and leave near the front.
+#[derive(Debug, Default)]
+struct Pairs(VecDeque<(u64, u64)>);
 
 impl Copies {
     /// Slot `number` is retransmitted.
@@ -222,19 +224,33 @@ impl Copies {
 
     /// Slot `number` was answered, or its retransmission was lost: which one it was.
     pub fn remove(&mut self, number: u64) -> Option<u64> {
-        let copy = self.of_slot.remove(&number)?;
-        self.in_order.remove(&copy);
+        let copy = self.of_slot.remove(number)?;
+        self.in_order.remove(copy);
         Some(copy)
     }
 
     /// Retransmissions and their slots, the oldest first.
     pub fn iter(&self) -> impl Iterator<Item = (u64, u64)> {
-        self.in_order.iter().map(|(&copy, &number)| (copy, number))
+        self.in_order.0.iter().copied()
     }
 
     pub fn clear(&mut self) {
-        self.of_slot.clear();
-        self.in_order.clear();
+        self.of_slot.0.clear();
+        self.in_order.0.clear();
+    }
+}
+
+impl Pairs {
+    /// Adds a pair whose first number is new.
+    fn insert(&mut self, first: u64, second: u64) {
+        let index = self.0.partition_point(|pair| pair.0 < first);
+        self.0.insert(index, (first, second));
+    }
+
+    /// Removes the pair with this first number; returns the second.
+    fn remove(&mut self, first: u64) -> Option<u64> {
+        let index = self.0.binary_search_by_key(&first, |pair| pair.0).ok()?;
+        self.0.remove(index).map(|pair| pair.1)
     }
 }
 
@@ -264,7 +280,7 @@ mod tests {
             let missing: Vec<u64> = arrived.missing(range.clone()).collect();
             prop_assert_eq!(missing, range.filter(|number| !set.contains(number)).collect::<Vec<_>>());
             let runs: Vec<_> = arrived.runs.iter().collect();
-            prop_assert!(runs.windows(2).all(|pair| pair[0].1 < pair[1].0), "{runs:?}");
+            prop_assert!(runs.windows(2).all(|pair| pair[0].end < pair[1].start), "{runs:?}");
         }
     }
 
