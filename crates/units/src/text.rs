@@ -70,22 +70,26 @@ pub trait Quantity: Sized + Copy {
         let length = |text: &str| text.len() + if text.starts_with("0.") { 2 } else { 0 };
         let exact = |text: &str| Self::parse(text).is_ok_and(|q| q.to_base() == base);
         let mut shortest: Option<String> = None;
-        let mut offer = |number: f64, unit: &str| {
+        let is_shorter = |least: usize, than: &Option<String>| than.as_ref().is_none_or(|than| least < length(than));
+        let offer = |number: f64, unit: &str, shortest: &mut Option<String>| {
             let text = format!("{number} {unit}");
-            if shortest.as_ref().is_none_or(|shortest| length(&text) < length(shortest)) && exact(&text) {
-                shortest = Some(text);
+            if is_shorter(length(&text), shortest) && exact(&text) {
+                *shortest = Some(text);
             }
         };
         let mut untidy = Vec::new();
         for (unit, scale) in Self::UNITS {
             let number = base / scale;
+            if !is_shorter(least_length(number) + 1 + unit.len(), &shortest) {
+                continue; // before it is written, which takes long
+            }
             let tidied = tidy(number);
-            offer(tidied, unit);
+            offer(tidied, unit, &mut shortest);
             if tidied != number {
                 untidy.push((number, unit));
             }
         }
-        untidy.into_iter().for_each(|(number, unit)| offer(number, unit));
+        untidy.into_iter().for_each(|(number, unit)| offer(number, unit, &mut shortest));
         match shortest {
             Some(text) => f.write_str(&text),
             None => write!(f, "{} {}", base / Self::UNITS[0].1, Self::UNITS[0].0),
@@ -96,6 +100,15 @@ pub trait Quantity: Sized + Copy {
 /// Whether a unit is another one but for its case. Bits (b) and bytes (B) are two things.
 fn differs_in_case(given: &str, unit: &str) -> bool {
     given.eq_ignore_ascii_case(unit) && given.contains('B') == unit.contains('B')
+}
+
+/// A length that a number has at least as text, before and after [`tidy`]: that of its whole part, and where that is 0
+/// also the two characters as which it counts.
+fn least_length(number: f64) -> usize {
+    if number > 0.0 && number < 0.9 {
+        return "0.1".len() + 2;
+    }
+    std::iter::successors(Some(number.abs()), |left| Some(left / 10.0)).take_while(|&left| left >= 1.0).count()
 }
 
 /// Rounds to 15 digits, because division by a unit leaves an error in the last bits.
