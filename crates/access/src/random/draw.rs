@@ -106,9 +106,9 @@ impl<'a, R: Rng + ?Sized> Digits<'a, R> {
 
     /// A number below each of two bounds, whose product has at most so many bits.
     #[inline(always)]
-    pub(super) fn both_below(&mut self, first: u32, second: usize, bits: u32) -> (u32, usize) {
+    pub(super) fn both_below(&mut self, first: u64, second: u64, bits: u32) -> (u64, u64) {
         self.reserve(bits);
-        (self.next(u64::from(first)) as u32, self.next(second as u64) as usize)
+        (self.next(first), self.next(second))
     }
 
     /// Makes sure that the fraction has so many bits left.

@@ -13,7 +13,7 @@ pub(super) struct Block {
     first: u32,
     before: u32,
     /// How many carriers it has slots on.
-    carriers: u32,
+    carriers: u64,
     /// Bits that a number below all slots of these carriers uses.
     bits: u32,
 }
@@ -24,7 +24,7 @@ impl Block {
         let first = block * block_slots;
         let before = first % timeslots;
         let carriers = (before + block_slots).div_ceil(timeslots);
-        Block { first, before, carriers, bits: bits_of(carriers * timeslots) }
+        Block { first, before, carriers: u64::from(carriers), bits: bits_of(carriers * timeslots) }
     }
 }
 
@@ -67,10 +67,11 @@ impl RandomLayout {
         digits: &mut Digits<'_, impl Rng + ?Sized>,
     ) -> u32 {
         loop {
-            let (carrier, index) = digits.both_below(block.carriers, free.count(), block.bits);
-            let slot = (carrier * self.timeslots).wrapping_sub(block.before).wrapping_add(free.column(index));
+            let (carrier, index) = digits.both_below(block.carriers, free.count() as u64, block.bits);
+            let column = free.column(index as usize);
+            let slot = (carrier as u32 * self.timeslots).wrapping_sub(block.before).wrapping_add(column);
             if slot < self.block_slots {
-                free.take(index);
+                free.take(index as usize);
                 return block.first + slot;
             }
         }

@@ -1,4 +1,6 @@
-//! The bursts of a frame, and which of its packets wait to be decoded.
+//! The bursts of a frame, and which of its packets were not decoded.
+
+use super::waiting::{GROUP, Place};
 
 /// The bursts of a frame.
 #[derive(Debug, Default)]
@@ -130,7 +132,9 @@ impl Bursts {
 
     #[cold]
     fn grow(&mut self) {
-        self.slot_of.resize(2 * self.count, 0);
+        // Whole groups of packets.
+        let group = GROUP * self.each.map_or(1, |each| each as usize);
+        self.slot_of.resize((2 * self.count).next_multiple_of(group), 0);
     }
 
     /// No more packets come.
@@ -167,13 +171,12 @@ impl Bursts {
     /// the usual numbers.
     #[inline(always)]
     pub(super) fn work<W: Work>(&mut self, work: W) {
-        let Bursts { left, each, starts, slot_of, lost, .. } = self;
-        let slot_of = &slot_of[..self.count];
-        match each {
-            Some(2) => work.with(&Each::<2>(slot_of.as_chunks().0), left, lost),
-            Some(3) => work.with(&Each::<3>(slot_of.as_chunks().0), left, lost),
-            Some(each) => work.with(&Regular { each: *each as usize, slot_of }, left, lost),
-            None => work.with(&Irregular { starts, slot_of }, left, lost),
+        let Bursts { left, each, starts, slot_of, packets, count, lost } = self;
+        match *each {
+            Some(2) => work.with(&Each::<2>::new(slot_of, *packets), left, lost),
+            Some(3) => work.with(&Each::<3>::new(slot_of, *packets), left, lost),
+            Some(each) => work.with(&Regular { each: each as usize, slot_of: &slot_of[..*count] }, left, lost),
+            None => work.with(&Irregular { starts, slot_of: &slot_of[..*count] }, left, lost),
         }
     }
 
@@ -218,10 +221,26 @@ pub(super) trait Slots<'a> {
 
     /// Those of a packet.
     fn of(&self, packet: u32) -> &'a [u32];
+
+    /// Those of the packet at a place.
+    #[inline(always)]
+    fn at(&self, place: Place) -> &'a [u32] {
+        self.of(place.packet())
+    }
 }
 
-/// The same number, known to the compiler, of each packet.
-struct Each<'a, const N: usize>(&'a [[u32; N]]);
+/// The same number, known to the compiler, of each packet: those of the packets, and with some more in whole groups.
+struct Each<'a, const N: usize> {
+    packets: &'a [[u32; N]],
+    groups: &'a [[[u32; N]; GROUP]],
+}
+
+impl<'a, const N: usize> Each<'a, N> {
+    fn new(slot_of: &'a [u32], packets: usize) -> Each<'a, N> {
+        let with_room = slot_of.as_chunks().0;
+        Each { packets: &with_room[..packets], groups: with_room.as_chunks().0 }
+    }
+}
 
 /// The same number of each packet.
 struct Regular<'a> {
@@ -238,7 +257,7 @@ struct Irregular<'a> {
 impl<'a, const N: usize> Slots<'a> for Each<'a, N> {
     #[inline(always)]
     fn packets(&self) -> usize {
-        self.0.len()
+        self.packets.len()
     }
 
     #[inline(always)]
@@ -248,7 +267,12 @@ impl<'a, const N: usize> Slots<'a> for Each<'a, N> {
 
     #[inline(always)]
     fn of(&self, packet: u32) -> &'a [u32] {
-        &self.0[packet as usize]
+        &self.packets[packet as usize]
+    }
+
+    #[inline(always)]
+    fn at(&self, place: Place) -> &'a [u32] {
+        &self.groups[place.group as usize][place.index as usize]
     }
 }
 

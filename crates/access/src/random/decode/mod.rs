@@ -86,9 +86,9 @@ impl Work for Alone<'_> {
         is_found.clear();
         is_found.resize(packets, false);
         found.resize(packets, 0);
-        let mut found = Found { packets: found.as_mut_slice(), count: 0, is_found: is_found.as_mut_slice(), alone: 0 };
+        let mut found = Found { packets: found.as_mut_slice(), count: 0, is_found: is_found.as_mut_slice(), again: 0 };
         left.all().iter().for_each(|&slot| found.look_at(slot));
-        *self.alone = found.alone;
+        *self.alone = found.count + found.again;
         let mut decoded = 0;
         for _ in 0..self.iterations {
             let of_iteration = decoded..found.count;
@@ -118,8 +118,8 @@ struct Found<'b> {
     packets: &'b mut [u32],
     count: usize,
     is_found: &'b mut [bool],
-    /// How often one was alone in a slot that was looked at.
-    alone: usize,
+    /// How often one was found that had been found.
+    again: usize,
 }
 
 impl Found<'_> {
@@ -127,11 +127,12 @@ impl Found<'_> {
     #[inline(always)]
     fn look_at(&mut self, slot: Slot) {
         if slot.bursts() == 1 {
-            self.alone += 1;
-            if !std::mem::replace(&mut self.is_found[slot.alone() as usize], true) {
-                self.packets[self.count] = slot.alone();
-                self.count += 1;
+            if std::mem::replace(&mut self.is_found[slot.alone() as usize], true) {
+                self.again += 1;
+                return;
             }
+            self.packets[self.count] = slot.alone();
+            self.count += 1;
         }
     }
 }
@@ -214,24 +215,24 @@ impl<'a, 'b, S: Slots<'a>> Decoding<'b, S> {
                 return self.iterate_over_neighbours(iterations - iteration, rule);
             }
             looks -= waits;
-            let decoded = self.waiting.find(|packet| rule.is_decodable(packet, self.slots.of(packet)));
+            let decoded = self.waiting.find(|place| rule.is_decodable(place.packet(), self.slots.at(place)));
             if decoded == 0 {
                 break;
             }
             waits -= decoded;
             looks += self.looks * decoded;
-            self.waiting.for_each_found(|packet| rule.subtract(packet, self.slots.of(packet)));
+            self.waiting.for_each_found(|place| rule.subtract(place.packet(), self.slots.at(place)));
         }
-        self.waiting.for_each(|packet| self.lost.push(packet));
+        self.waiting.for_each(|place| self.lost.push(place.packet()));
     }
 
     /// As [`Decoding::iterate`], after an iteration in which packets were decoded.
     #[inline(never)]
     fn iterate_over_neighbours(self, iterations: u32, mut rule: impl Rule) {
         let Decoding { slots, waiting, neighbours, lost, .. } = self;
-        waiting.for_each(|packet| lost.push(packet));
+        waiting.for_each(|place| lost.push(place.packet()));
         neighbours.begin(slots, lost);
-        waiting.for_each_found(|packet| neighbours.decoded.push(packet));
+        waiting.for_each_found(|place| neighbours.decoded.push(place.packet()));
         for _ in 0..iterations {
             neighbours.find(slots, |slot| rule.may_help(slot));
             neighbours.decoded.clear();
