@@ -1,4 +1,4 @@
-//! What the data segments of a recording met: the delay until each arrival, none for a loss.
+//! The fates of a recording's data segments: the delay until each arrival, none for a loss.
 
 use std::collections::BTreeMap;
 
@@ -10,21 +10,20 @@ use super::file::{Packet, Recording, What};
 /// repeated it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Fate {
-    /// From sending to the acknowledgment that first tells of it.
+    /// From sending to the first acknowledgment that covers it.
     pub delays: Vec<Duration>,
-    /// Of the segments sent before it, the number of the last that arrived before it: microseconds shall not change
-    /// the order.
+    /// The number of the last segment sent and arrived before it: microseconds shall not change the order.
     pub follows: Option<usize>,
 }
 
-/// Of each data segment in the order of sending.
+/// Returns the fate of each data segment, in the order of sending.
 ///
 /// # Errors
-/// Why the recording does not tell.
+/// Why the fates do not follow from the recording.
 pub fn fates(recording: &Recording) -> Result<Vec<Fate>, String> {
     check(recording)?;
     let header = &recording.header;
-    let mut path = Path { held: header.delack > 1, sack: header.sack != 0, ..Path::default() };
+    let mut path = Path { delayed_acks: header.delack > 1, sack: header.sack != 0, ..Path::default() };
     for line in &recording.lines {
         match &line.what {
             What::Out(packet) if packet.len > 0 => path.sent.push(Sent::new(packet, line.at)),
@@ -40,7 +39,7 @@ pub fn fates(recording: &Recording) -> Result<Vec<Fate>, String> {
     Ok(path.fates(header.rtt))
 }
 
-/// Whether the recording tells what its segments met.
+/// Checks that the fates of the segments follow from the recording.
 fn check(recording: &Recording) -> Result<(), String> {
     let header = &recording.header;
     if header.open != 0 || header.noack != 0 {
@@ -80,15 +79,16 @@ fn has_duplicates(recording: &Recording) -> bool {
 struct Sent {
     start: u64,
     end: u64,
-    at: f64,
+    sent_ms: f64,
     lost: bool,
-    /// When acknowledgments told of its arrivals.
-    told: Vec<f64>,
+    /// When its arrivals were acknowledged.
+    acked_ms: Vec<f64>,
 }
 
 impl Sent {
-    fn new(packet: &Packet, at: f64) -> Sent {
-        Sent { start: packet.seq, end: packet.seq + u64::from(packet.len), at, lost: false, told: Vec::new() }
+    fn new(packet: &Packet, sent_ms: f64) -> Sent {
+        let end = packet.seq + u64::from(packet.len);
+        Sent { start: packet.seq, end, sent_ms, lost: false, acked_ms: Vec::new() }
     }
 
     fn lies_in(&self, range: (u64, u64)) -> bool {
@@ -100,7 +100,7 @@ impl Sent {
 struct Path {
     sent: Vec<Sent>,
     /// The peer's acknowledgments may wait for a second segment.
-    held: bool,
+    delayed_acks: bool,
     sack: bool,
     /// The delay of the last segments that were acknowledged without waiting.
     delay: Option<f64>,
@@ -116,24 +116,24 @@ impl Path {
             std::iter::once((0, packet.ack)).chain(blocks.iter().copied().skip(usize::from(duplicate.is_some())));
         let ranges: Vec<(u64, u64)> = ranges.collect();
         let alone = blocks.is_empty();
-        let told = self.tell(&ranges, at, alone);
+        let arrived = self.mark_arrived(&ranges, at, alone);
         if let Some(range) = duplicate {
             self.repeat(range, at);
-        } else if told == 0 && !self.sack && packet.ack > 1 {
+        } else if arrived == 0 && !self.sack && packet.ack > 1 {
             // Without SACK a duplicate acknowledgment says that some segment has come: the one sent first.
-            self.unnamed(at);
+            self.mark_oldest_arrived(at);
         }
     }
 
-    /// The segments in `ranges` that no acknowledgment told of before have arrived; how many.
-    fn tell(&mut self, ranges: &[(u64, u64)], at: f64, alone: bool) -> usize {
+    /// The segments in `ranges` that were not acknowledged before have arrived. Returns how many these are.
+    fn mark_arrived(&mut self, ranges: &[(u64, u64)], at: f64, alone: bool) -> usize {
         let known: Vec<(u64, u64)> =
-            self.sent.iter().filter(|sent| !sent.told.is_empty()).map(|sent| (sent.start, sent.end)).collect();
+            self.sent.iter().filter(|sent| !sent.acked_ms.is_empty()).map(|sent| (sent.start, sent.end)).collect();
         let fresh: Vec<usize> = (0..self.sent.len())
             .filter(|&index| {
                 let sent = &self.sent[index];
                 !sent.lost
-                    && sent.told.is_empty()
+                    && sent.acked_ms.is_empty()
                     && ranges.iter().any(|range| sent.lies_in(*range))
                     && !known.iter().any(|range| sent.lies_in(*range))
             })
@@ -146,35 +146,35 @@ impl Path {
                 named.push(index);
             }
         }
-        let Some(last) = named.iter().map(|&index| self.sent[index].at).reduce(f64::max) else { return 0 };
-        let waited = self.held && alone && named.len() == 1;
+        let Some(last) = named.iter().map(|&index| self.sent[index].sent_ms).reduce(f64::max) else { return 0 };
+        let waited = self.delayed_acks && alone && named.len() == 1;
         let delay = if waited { self.delay.map_or(at - last, |delay| delay.min(at - last)) } else { at - last };
         if !waited {
             self.delay = Some(delay);
         }
         for &index in &named {
             let sent = &mut self.sent[index];
-            sent.told.push(sent.at + delay);
+            sent.acked_ms.push(sent.sent_ms + delay);
         }
         named.len()
     }
 
-    /// A transmission of what had arrived before came: another one, or one that the path repeated.
+    /// Data that had arrived before came again: by another transmission, or repeated by the path.
     fn repeat(&mut self, range: (u64, u64), at: f64) {
-        let on_its_way = self.sent.iter().position(|sent| sent.lies_in(range) && !sent.lost && sent.told.is_empty());
-        let index = on_its_way.or_else(|| self.sent.iter().rposition(|sent| sent.lies_in(range) && !sent.lost));
+        let in_flight = self.sent.iter().position(|sent| sent.lies_in(range) && !sent.lost && sent.acked_ms.is_empty());
+        let index = in_flight.or_else(|| self.sent.iter().rposition(|sent| sent.lies_in(range) && !sent.lost));
         if let Some(index) = index {
-            self.sent[index].told.push(at);
+            self.sent[index].acked_ms.push(at);
         }
     }
 
-    fn unnamed(&mut self, at: f64) {
-        if let Some(sent) = self.sent.iter_mut().find(|sent| !sent.lost && sent.told.is_empty()) {
-            sent.told.push(at);
+    fn mark_oldest_arrived(&mut self, at: f64) {
+        if let Some(sent) = self.sent.iter_mut().find(|sent| !sent.lost && sent.acked_ms.is_empty()) {
+            sent.acked_ms.push(at);
         }
     }
 
-    /// What no acknowledgment told of before the end took as long as the segment before.
+    /// Returns the fates. A segment that was not acknowledged before the end took as long as the segment before.
     fn fates(self, rtt: f64) -> Vec<Fate> {
         let mut last = rtt;
         let mut arrived: BTreeMap<u64, usize> = BTreeMap::new();
@@ -184,12 +184,12 @@ impl Path {
                 fates.push(Fate::default());
                 continue;
             }
-            let told = if sent.told.is_empty() { vec![sent.at + last] } else { sent.told };
-            last = told[0] - sent.at;
-            let nanoseconds = (told[0] * 1e6) as u64;
+            let acked_ms = if sent.acked_ms.is_empty() { vec![sent.sent_ms + last] } else { sent.acked_ms };
+            last = acked_ms[0] - sent.sent_ms;
+            let nanoseconds = (acked_ms[0] * 1e6) as u64;
             let follows = arrived.range(..=nanoseconds).next_back().map(|(_, number)| *number);
             arrived.insert(nanoseconds, number);
-            let delays = told.iter().map(|told| Duration::from_secs_f64((told - sent.at).max(0.0) * 1e-3));
+            let delays = acked_ms.iter().map(|acked| Duration::from_secs_f64((acked - sent.sent_ms).max(0.0) * 1e-3));
             fates.push(Fate { delays: delays.collect(), follows });
         }
         fates
