@@ -2,7 +2,7 @@
 //!
 //! Simplified: there is no response to ECN marks (the draft has none either), a host offloads nothing beyond two
 //! segments or a millisecond, and the sender counts as having selective acknowledgments. The discontiguous losses that
-//! end STARTUP are counted by acknowledgments that tell of some, as in Linux.
+//! end STARTUP are counted as the acknowledgments that report any, as in Linux.
 
 mod model;
 mod probe;
@@ -30,17 +30,18 @@ impl Kind for Bbr3Config {
 
 /// 4 ln 2: the smallest gain with which the rate can double each round trip (StartupPacingGain).
 const STARTUP_GAIN: f64 = 2.77;
-/// DrainPacingGain, and the round trips after which a drain ends in any case.
+/// The pacing gain of a drain (DrainPacingGain), and the round trips after which it ends in any case.
 const DRAIN_GAIN: f64 = 0.5;
 const DRAIN_ROUNDS: u64 = 3;
-/// DefaultCwndGain, and that of ProbeBW_UP.
+/// The window as a multiple of the bandwidth-delay product (DefaultCwndGain), and the multiple in ProbeBW_UP.
 const WINDOW_GAIN: f64 = 2.0;
 const UP_WINDOW_GAIN: f64 = 2.25;
-/// LossThresh: the share of losses that probing may cause.
+/// The share of losses that probing may cause (LossThresh).
 const LOSS_THRESHOLD: f64 = 0.02;
-/// StartupFullLossCnt.
+/// The acknowledgments with losses in a round trip after which startup may end (StartupFullLossCnt).
 const FULL_LOSSES: u32 = 6;
-/// ProbeRTTCwndGain, ProbeRTTDuration, ProbeRTTInterval and MinRTTFilterLen.
+/// The probe of the round-trip time: its window's gain, its length, the time between two, and for how long a minimum
+/// holds (ProbeRTTCwndGain, ProbeRTTDuration, ProbeRTTInterval, MinRTTFilterLen).
 const PROBE_RTT_GAIN: f64 = 0.5;
 const PROBE_RTT_TIME: Duration = Duration::from_millis(200);
 const PROBE_RTT_INTERVAL: Duration = Duration::from_secs(5);
@@ -87,7 +88,7 @@ impl State {
     }
 }
 
-/// What acknowledgments say about a probe (ack_phase).
+/// The part of a probe that acknowledgments report on (ack_phase).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Feedback {
     None,
@@ -110,14 +111,15 @@ pub struct Bbr3 {
     full_now: bool,
     full_pipe: FullPipe,
     drain_round: u64,
-    /// Acknowledgments in this round trip that told of losses, and whether a whole round of the recovery has passed.
+    /// Acknowledgments in this round trip that reported losses.
     loss_events: u32,
+    /// The round trip in which recovery began.
     recovery_round: Option<u64>,
     cycle: Cycle,
     idle_restart: bool,
     before: Before,
     probe_rtt: ProbeRtt,
-    undo: Undo,
+    before_loss: BeforeLoss,
 }
 
 /// The cycle of probes for bandwidth.
@@ -126,7 +128,7 @@ struct Cycle {
     feedback: Feedback,
     /// Samples come from a probe that has not yet lost too much (is_bw_probe_sample).
     is_probe_sample: bool,
-    /// When the last acknowledgment came: losses are told of without a time.
+    /// When the last acknowledgment came: [`Event::Lost`] has no time.
     now: Time,
     /// When the cycle began, how long until the next probe, and the round trips since the last.
     since: Time,
@@ -134,12 +136,13 @@ struct Cycle {
     rounds: u64,
     /// Random numbers drawn.
     drawn: u64,
-    /// How the safe volume is raised: the round trips it has been, segments acknowledged, and how many are for one
-    /// more.
+    /// How the safe volume is raised: for how many round trips so far, segments acknowledged since it last rose, and
+    /// how many of them raise it by one.
     up_rounds: u32,
     up_acked: u32,
     up_per: u32,
-    /// prev_probe_too_high and prev_probe_precautionary.
+    /// Whether the last probe lost too much, and whether it stopped early to lose nothing (prev_probe_too_high,
+    /// prev_probe_precautionary).
     too_high: bool,
     precautionary: bool,
 }
@@ -147,7 +150,8 @@ struct Cycle {
 /// The probe of the round-trip time.
 #[derive(Clone, Copy, Debug)]
 struct ProbeRtt {
-    /// probe_rtt_min_delay and its stamp.
+    /// The shortest round-trip time since the last probe, and when it was measured (probe_rtt_min_delay,
+    /// probe_rtt_min_stamp).
     least: Option<Duration>,
     at: Option<Time>,
     expired: bool,
@@ -155,11 +159,11 @@ struct ProbeRtt {
     round_done: bool,
 }
 
-/// What a loss changed, should it have been none.
+/// The state before a loss, to which the controller returns if the loss was spurious.
 #[derive(Clone, Copy, Debug, Default)]
-struct Undo {
+struct BeforeLoss {
     state: Option<State>,
-    bandwidth: f64,
+    bandwidth_shortterm: f64,
     shortterm: u32,
     longterm: u32,
 }
@@ -196,18 +200,18 @@ impl Bbr3 {
             idle_restart: false,
             before: Before::new(),
             probe_rtt: ProbeRtt { least: None, at: None, expired: false, until: None, round_done: false },
-            undo: Undo::default(),
+            before_loss: BeforeLoss::default(),
         };
         bbr.initial_pacing(start.window, Duration::ZERO);
         bbr
     }
 
-    /// InitPacingRate
+    /// Sets the first pacing rate (InitPacingRate).
     fn initial_pacing(&mut self, window: u32, srtt: Duration) {
         self.pacing.begin(window, srtt, STARTUP_GAIN);
     }
 
-    /// UpdateModelAndState
+    /// Follows an acknowledgment with the model and the state (UpdateModelAndState).
     fn update(&mut self, sample: &AckSample) {
         self.model.begin_ack(sample);
         if self.model.round_start {
@@ -237,7 +241,7 @@ impl Bbr3 {
         }
     }
 
-    /// CheckFullBWReached
+    /// Looks whether the bandwidth has stopped growing (CheckFullBWReached).
     fn check_full(&mut self, sample: &AckSample) {
         if self.full_now || !self.model.round_start {
             return;
@@ -251,14 +255,14 @@ impl Bbr3 {
         self.full_reached |= self.full_now;
     }
 
-    /// ResetFullBW, with `bandwidth` as the baseline.
+    /// Waits anew for the bandwidth to stop growing, from the baseline `bandwidth` (ResetFullBW).
     fn look_for_full(&mut self, bandwidth: f64) {
         self.full_pipe = FullPipe { bandwidth, rounds: 0 };
         self.full_now = false;
     }
 
-    /// CheckStartupDone with CheckStartupHighLoss: a whole round trip of recovery, more than 2 % lost in at least six
-    /// places.
+    /// Ends startup when the path is full, or when more than 2 % were lost, in at least six places, over a whole round
+    /// trip of recovery (CheckStartupDone, CheckStartupHighLoss).
     fn check_startup(&mut self, sample: &AckSample) {
         if self.state != State::Startup {
             return;
@@ -273,7 +277,7 @@ impl Bbr3 {
         let whole_round = self.recovery_round.is_some_and(|round| self.model.rounds > round);
         let high = sample.rate.as_ref().is_some_and(|rate| too_high(rate.lost, rate.tx_in_flight));
         if !self.full_reached && self.model.round_start && whole_round && high && self.loss_events >= FULL_LOSSES {
-            self.undo.state = Some(State::Startup);
+            self.before_loss.state = Some(State::Startup);
             self.full_reached = true;
             let held = self.model.product(1.0, self.start.window);
             self.model.longterm = held.max(self.model.inflight_latest);
@@ -284,12 +288,12 @@ impl Bbr3 {
         }
     }
 
-    /// SetPacingRateWithGain
+    /// Sets the pacing rate (SetPacingRateWithGain).
     fn set_pacing(&mut self, gain: f64) {
         self.pacing.follow(self.model.bandwidth, gain, self.full_reached);
     }
 
-    /// SetCwnd
+    /// Sets the window (SetCwnd).
     fn set_window(&mut self, sample: &AckSample) {
         let product = self.model.product(self.state.window_gain(), self.start.window);
         let most = self.quantize(product.saturating_add(self.model.extra_acked()));
@@ -305,7 +309,7 @@ impl Bbr3 {
         self.window.size = self.window.size.min(bound.min(self.model.shortterm).max(MIN_WINDOW));
     }
 
-    /// QuantizationBudget: three times what the host hands out at once.
+    /// Returns the volume, raised to at least three times what the host hands out at once (QuantizationBudget).
     fn quantize(&self, volume: u32) -> u32 {
         let mss = f64::from(self.start.mss.max(1));
         let quantum = (self.pacing.rate * 0.001).min(65_536.0 / mss).max(2.0);
@@ -313,12 +317,12 @@ impl Bbr3 {
         volume.saturating_add(if self.state == State::Up { 2 } else { 0 })
     }
 
-    /// Inflight
+    /// Returns the volume in flight at this bandwidth and gain (Inflight).
     fn in_flight_at(&self, bandwidth: f64, gain: f64) -> u32 {
         self.quantize(self.model.product_of(bandwidth, gain, self.start.window))
     }
 
-    /// TargetInflight
+    /// Returns the bandwidth-delay product, at most the window (TargetInflight).
     fn target(&self) -> u32 {
         self.model.product(1.0, self.start.window).min(self.window.size)
     }
@@ -327,28 +331,28 @@ impl Bbr3 {
         self.before.save(self.window.size, self.state == State::ProbeRtt);
     }
 
-    /// SaveStateUponLoss
-    fn save_for_undo(&mut self) {
+    /// Keeps the state as it is before a loss (SaveStateUponLoss).
+    fn save_before_loss(&mut self) {
         self.save_window();
-        self.undo = Undo {
+        self.before_loss = BeforeLoss {
             state: None,
-            bandwidth: self.model.bandwidth_shortterm,
+            bandwidth_shortterm: self.model.bandwidth_shortterm,
             shortterm: self.model.shortterm,
             longterm: self.model.longterm,
         };
     }
 
-    /// HandleSpuriousLossDetection
-    fn take_back(&mut self) {
+    /// Returns to the state before a loss that was spurious (HandleSpuriousLossDetection).
+    fn on_spurious_loss(&mut self) {
         self.window.size = self.window.size.max(self.before.window);
         self.model.loss_in_round = false;
         self.look_for_full(0.0);
-        let undo = std::mem::take(&mut self.undo);
-        self.model.bandwidth_shortterm = self.model.bandwidth_shortterm.max(undo.bandwidth);
-        self.model.shortterm = self.model.shortterm.max(undo.shortterm);
-        self.model.longterm = self.model.longterm.max(undo.longterm);
+        let before = std::mem::take(&mut self.before_loss);
+        self.model.bandwidth_shortterm = self.model.bandwidth_shortterm.max(before.bandwidth_shortterm);
+        self.model.shortterm = self.model.shortterm.max(before.shortterm);
+        self.model.longterm = self.model.longterm.max(before.longterm);
         let stays = self.state == State::ProbeRtt;
-        match undo.state {
+        match before.state {
             Some(State::Startup) if self.state != State::Startup => {
                 self.full_reached = false;
                 if !stays {
@@ -362,7 +366,7 @@ impl Bbr3 {
 }
 
 impl Bbr3 {
-    /// HandleRestartFromIdle
+    /// The sender begins again after it was idle (HandleRestartFromIdle).
     fn restart_from_idle(&mut self, now: Time) {
         self.idle_restart = true;
         self.model.restart_aggregation(now);
@@ -373,16 +377,16 @@ impl Bbr3 {
         }
     }
 
-    /// HandleLostPacket
+    /// A segment is taken for lost (HandleLostPacket).
     fn on_lost(&mut self, lost: &LostSegment) {
         if !self.model.loss_in_round {
             self.model.begin_loss_round();
-            self.save_for_undo();
+            self.save_before_loss();
         }
         if !self.cycle.is_probe_sample || !too_high(lost.lost_since, lost.tx_in_flight) {
             return;
         }
-        // InflightAtLoss: how much of what was in flight when it was sent went through with few enough losses.
+        // Of the volume in flight when the segment was sent, the part with few enough losses (InflightAtLoss).
         let before = f64::from(lost.tx_in_flight.saturating_sub(1));
         let lost_before = f64::from(lost.lost_since.saturating_sub(1));
         let prefix = (LOSS_THRESHOLD * before - lost_before) / (1.0 - LOSS_THRESHOLD);
@@ -429,9 +433,9 @@ impl CongestionController for Bbr3 {
             Event::Starts { app_limited: true, .. } => self.restart_from_idle(now),
             Event::Lost(lost) => self.on_lost(&lost),
             // A loss changes no threshold.
-            Event::Congestion(congestion) if congestion.cause != Cause::Mark => self.save_for_undo(),
+            Event::Congestion(congestion) if congestion.cause != Cause::Mark => self.save_before_loss(),
             Event::TimedOut => self.before.state = CongestionState::Loss,
-            Event::Undone => self.take_back(),
+            Event::Undone => self.on_spurious_loss(),
             _ => (),
         }
     }
@@ -441,7 +445,7 @@ impl CongestionController for Bbr3 {
     }
 }
 
-/// IsInflightTooHigh
+/// Whether so many losses of a volume in flight are too many (IsInflightTooHigh).
 fn too_high(lost: u32, tx_in_flight: u32) -> bool {
     f64::from(lost) > f64::from(tx_in_flight) * LOSS_THRESHOLD
 }

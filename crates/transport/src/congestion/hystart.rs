@@ -26,7 +26,7 @@ pub enum HyStart {
     HyStartPlusPlus,
 }
 
-/// Sections 4.2 and 4.3: bounds of the rise of the round-trip time that tells of a queue.
+/// Sections 4.2 and 4.3: bounds of the rise of the round-trip time that shows a queue.
 const MIN_RISE: Duration = Duration::from_millis(4);
 const MAX_RISE: Duration = Duration::from_millis(16);
 /// Round-trip times measured in a round before it is judged.
@@ -58,7 +58,7 @@ impl SlowStart {
         }
     }
 
-    /// The window grows by what was acknowledged, as [`Window::slow_start`] does: what it had no use for is returned.
+    /// Opens the window by the acknowledged segments, as [`Window::slow_start`] does. Returns those that were not used.
     pub(super) fn grow(&mut self, window: &mut Window, acked: u32) -> u32 {
         match self {
             SlowStart::HyStartPlusPlus(hystart) => hystart.grow(window, acked),
@@ -79,10 +79,10 @@ impl SlowStart {
 const LOW_WINDOW: u32 = 16;
 /// Acknowledgments no farther apart belong to one train.
 const TRAIN_GAP: Duration = Duration::from_millis(2);
-/// A train may be longer by the time that a sender's rate needs for four of the largest groups of segments, at most
-/// this long.
-const MOST_GROUPING: Duration = Duration::from_millis(1);
-const GROUPS: u64 = 4 * 65_536;
+/// A train may last longer by the time in which four bursts leave at the sender's rate, but at most by this.
+const MAX_ACK_DELAY: Duration = Duration::from_millis(1);
+/// The bytes of four bursts of the largest size that segmentation offload makes.
+const FOUR_BURSTS: u64 = 4 * 65_536;
 
 /// Linux' HyStart.
 #[derive(Clone, Debug)]
@@ -143,8 +143,8 @@ impl Linux {
         self.last_ack = sample.now;
         // In slow start the rate is two windows per round trip.
         let rate = 2 * u64::from(window.size) * u64::from(sample.mss);
-        let grouping = (sample.srtt.min(Duration::from_secs(60)) * GROUPS / rate.max(1)).min(MOST_GROUPING);
-        let whole = self.min_rtt + grouping;
+        let ack_delay = (sample.srtt.min(Duration::from_secs(60)) * FOUR_BURSTS / rate.max(1)).min(MAX_ACK_DELAY);
+        let whole = self.min_rtt + ack_delay;
         let length = if sample.paced { whole } else { whole / 2 };
         sample.now.since(self.round_start) > length
     }
@@ -174,7 +174,7 @@ pub(super) struct PlusPlus {
     samples: u32,
     conservative: Option<Conservative>,
     /// Acknowledged segments that have not yet opened the window by one, in the conservative phase.
-    counted: u32,
+    acked_rest: u32,
 }
 
 /// The conservative slow start phase.
@@ -192,7 +192,7 @@ impl PlusPlus {
             round_rtt: Duration::MAX,
             samples: 0,
             conservative: None,
-            counted: 0,
+            acked_rest: 0,
         }
     }
 
@@ -239,9 +239,9 @@ impl PlusPlus {
         if self.conservative.is_none() || window.threshold != Window::NO_THRESHOLD {
             return window.slow_start(acked);
         }
-        self.counted += window.countable(acked);
-        window.grow(self.counted / GROWTH_DIVISOR);
-        self.counted %= GROWTH_DIVISOR;
+        self.acked_rest += window.countable(acked);
+        window.grow(self.acked_rest / GROWTH_DIVISOR);
+        self.acked_rest %= GROWTH_DIVISOR;
         0
     }
 }

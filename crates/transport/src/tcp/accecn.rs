@@ -24,12 +24,12 @@ const BEACON: u32 = 1 << 20;
 /// Marked packets since the last acknowledgment that make another due (section 3.2.2.5.1, n).
 const MARKS_PER_ACK: u32 = 2;
 
-/// The three bits of a segment as a number: AE, CWR, ECE.
+/// Returns the three bits of a segment as a number: AE, CWR, ECE.
 pub(super) fn ace(flags: Flags) -> u8 {
     (flags.bits() >> 6 & 7) as u8
 }
 
-/// The three bits for a number.
+/// Returns the three bits for a number.
 pub(super) fn ace_flags(ace: u8) -> Flags {
     [Flags::ECE, Flags::CWR, Flags::AE]
         .into_iter()
@@ -58,7 +58,7 @@ pub(super) enum Offer {
 }
 
 impl Offer {
-    /// Of a SYN (section 3.1.3: what is reserved asks for accurate feedback).
+    /// Returns the offer of a SYN (section 3.1.3: what is reserved asks for accurate feedback).
     pub fn of_syn(flags: Flags) -> Offer {
         match ace(flags) {
             0b000 => Offer::None,
@@ -67,7 +67,7 @@ impl Offer {
         }
     }
 
-    /// Of the SYN-ACK that answers a SYN with all three bits: one that repeats them is broken (table 2).
+    /// Returns the offer of the SYN-ACK that answers a SYN with all three bits: one that repeats them is broken (table 2).
     pub fn of_syn_ack(flags: Flags) -> Offer {
         match ace(flags) {
             0b000 | 0b111 => Offer::None,
@@ -80,11 +80,11 @@ impl Offer {
 /// Both halves of the feedback of one connection.
 #[derive(Debug)]
 pub(super) struct AccEcn {
-    /// r.cep, and the counts of bytes.
+    /// Packets that came with a mark (r.cep), and bytes by codepoint.
     packets: u64,
     bytes: [u32; 3],
     /// The counts of bytes in the option sent last.
-    told: [u32; 3],
+    reported: [u32; 3],
     /// Sends the option.
     options: bool,
     /// An option is due whatever has changed.
@@ -103,7 +103,7 @@ impl AccEcn {
         AccEcn {
             packets,
             bytes: FIRST_BYTES,
-            told: FIRST_BYTES,
+            reported: FIRST_BYTES,
             options,
             first: options,
             handshake: None,
@@ -112,8 +112,8 @@ impl AccEcn {
         }
     }
 
-    /// An acceptable segment came with this codepoint and payload. Whether it is to be acknowledged at once (section
-    /// 3.2.2.5.1).
+    /// An acceptable segment came with this codepoint and payload. Returns whether it is to be acknowledged at once
+    /// (section 3.2.2.5.1).
     pub fn on_segment(&mut self, ecn: Ecn, len: u32) -> bool {
         let marked = ecn == Ecn::Ce;
         self.packets += u64::from(marked);
@@ -132,7 +132,7 @@ impl AccEcn {
         len > 0 && (changed || self.marks >= MARKS_PER_ACK)
     }
 
-    /// The bits of the next segment; `bare` if it has neither data nor blocks.
+    /// Returns the bits of the next segment; `bare` if it has neither data nor blocks.
     pub fn on_sent(&mut self, bare: bool) -> Flags {
         self.marks = 0;
         let echo = self.handshake.filter(|_| bare);
@@ -143,11 +143,11 @@ impl AccEcn {
         ace_flags((self.packets % MODULUS) as u8)
     }
 
-    /// The option of a segment with `room` bytes left for it, if one is due.
+    /// Returns the option of a segment with `room` bytes left for it, if one is due.
     pub fn option(&mut self, room: u32) -> Option<AccEcnOption> {
-        let grown = |index: usize| self.bytes[index].wrapping_sub(self.told[index]);
+        let grown = |index: usize| self.bytes[index].wrapping_sub(self.reported[index]);
         let ever = |index: usize| self.bytes[index] != FIRST_BYTES[index];
-        let data = self.bytes != self.told;
+        let data = self.bytes != self.reported;
         let due = self.first || ever(CE) && data || grown(ECT0).max(grown(ECT1)) >= BEACON;
         if !(self.options && due) {
             return None;
@@ -161,33 +161,33 @@ impl AccEcn {
         };
         let fields = (1..=wanted).rev().find(|&fields| (2 + 3 * u32::from(fields)).next_multiple_of(4) <= room)?;
         self.first = false;
-        self.told = self.bytes;
+        self.reported = self.bytes;
         Some(AccEcnOption::new(self.bytes, ect1_first, fields))
     }
 }
 
-/// What the sender knows of the marks that its packets met.
+/// The sender's counts of packets and bytes that arrived with a mark.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Counted {
-    /// s.cep
+pub(super) struct AccurateCounts {
+    /// Packets that arrived with a mark, from an offset (s.cep).
     packets: u64,
-    /// s.ceb, modulo 2^24.
+    /// Bytes that arrived with a mark, modulo 2^24 (s.ceb).
     bytes: u32,
     /// Marked packets since the start.
     pub total: u64,
 }
 
-/// Marks newly told of.
+/// Marks that an acknowledgment newly reports.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Marks {
     pub packets: u32,
     pub bytes: u64,
 }
 
-impl Counted {
+impl AccurateCounts {
     /// After our segment of the handshake arrived, with a mark or without.
-    pub fn new(marked: bool) -> Counted {
-        Counted { packets: FIRST_PACKETS + u64::from(marked), bytes: FIRST_BYTES[CE], total: 0 }
+    pub fn new(marked: bool) -> AccurateCounts {
+        AccurateCounts { packets: FIRST_PACKETS + u64::from(marked), bytes: FIRST_BYTES[CE], total: 0 }
     }
 
     /// The peer has echoed the mark of our segment of the handshake.
@@ -195,27 +195,27 @@ impl Counted {
         self.packets = FIRST_PACKETS + 1;
     }
 
-    /// An acknowledgment that tells of `delivered` packets newly has this ACE and perhaps an option. `mss`: payload of
-    /// a full segment.
+    /// An acknowledgment that newly covers `delivered` packets came with this ACE and perhaps an option. `mss`: payload
+    /// of a full segment. Returns the marks that it reports.
     ///
     /// Appendix A.2: the count may have wrapped while acknowledgments were lost. Then it is taken to have done so as
-    /// often as the packets acknowledged allow, unless the option tells better.
+    /// often as the packets acknowledged allow, unless the option says less.
     pub fn on_ack(&mut self, ace: u8, option: Option<&AccEcnOption>, delivered: u32, mss: u64) -> Marks {
         let least = u64::from(ace).wrapping_sub(self.packets) % MODULUS;
         let delivered = u64::from(delivered);
         let most = if delivered < MODULUS { least } else { delivered - (delivered - least) % MODULUS };
         // What was counted without an option is not counted again: it may exceed what the option says now.
-        let told = option.and_then(AccEcnOption::marked).map(|now| {
+        let reported = option.and_then(AccEcnOption::marked).map(|now| {
             let grown = now.wrapping_sub(self.bytes) & BYTES_MASK;
             self.bytes = now;
             if grown > BYTES_MASK / 2 { 0 } else { u64::from(grown) }
         });
-        let packets = told.map_or(most, |bytes| {
+        let packets = reported.map_or(most, |bytes| {
             // As many as the bytes fill, rounded up: more if the segments were small.
             let filled = bytes.div_ceil(mss.max(1));
             most.min(filled + (MODULUS + least - filled % MODULUS) % MODULUS)
         });
-        let bytes = told.unwrap_or_else(|| {
+        let bytes = reported.unwrap_or_else(|| {
             self.bytes = self.bytes.wrapping_add((packets * mss) as u32) & BYTES_MASK;
             packets * mss
         });
@@ -281,7 +281,7 @@ mod tests {
     /// What a sender makes of packets with these fates, acknowledged one by one, where some acknowledgments are lost.
     fn counted(packets: &[(bool, bool)], options: bool) -> (u64, Vec<(Marks, u64)>) {
         let mut receiver = AccEcn::new(Ecn::NotEct, options);
-        let mut sender = Counted::new(false);
+        let mut sender = AccurateCounts::new(false);
         receiver.option(12);
         let (mut pending, mut marked, mut heard) = (0, 0, Vec::new());
         for &(mark, lost) in packets {
@@ -310,7 +310,7 @@ mod tests {
             }
         }
 
-        /// However many acknowledgments are lost, marks are never missed and never more than the packets told of; with
+        /// However many acknowledgments are lost, marks are never missed and never more than the packets reported; with
         /// the option they are exact.
         #[test]
         fn what_losses_hide_is_taken_for_marks(packets in prop::collection::vec((any::<bool>(), 0u8..40), 1..600)) {

@@ -1,4 +1,4 @@
-//! What is known of the path.
+//! The model of the path: its bandwidth, its round-trip time, and the volumes that it holds.
 
 use units::{Duration, Time};
 
@@ -6,9 +6,9 @@ use super::super::bbr_both::{MIN_WINDOW, measured};
 use super::super::filter::MaxFilter;
 use super::super::{AckSample, RateSample};
 
-/// Beta: what a round trip with loss leaves at least.
+/// The least share of a bound that a round trip with loss leaves (Beta).
 pub(super) const BETA: f64 = 0.7;
-/// Headroom: the share of the safe volume that is left free.
+/// The share of the safe volume that is left free (Headroom).
 const HEADROOM: f64 = 0.15;
 /// A volume without bound.
 pub(super) const NO_BOUND: u32 = u32::MAX;
@@ -24,7 +24,7 @@ pub(super) struct Model {
     /// The largest delivery rate of this and the last cycle (max_bw).
     max_bandwidth: MaxFilter<2>,
     cycles: u64,
-    /// min(max_bw, bw_shortterm)
+    /// The bandwidth that is used: the smaller one of max_bw and bw_shortterm (bw).
     pub(super) bandwidth: f64,
     pub(super) bandwidth_shortterm: f64,
     pub(super) shortterm: u32,
@@ -84,7 +84,8 @@ impl Model {
         rate.app_limited || rate.prior_delivered < self.limited_until
     }
 
-    /// UpdateLatestDeliverySignals, UpdateMaxBw and UpdateRound
+    /// Takes the delivery rate of an acknowledgment into the model, and counts round trips
+    /// (UpdateLatestDeliverySignals, UpdateMaxBw, UpdateRound).
     pub(super) fn begin_ack(&mut self, sample: &AckSample) {
         self.delivered = sample.delivered_total;
         self.loss_round_start = false;
@@ -107,7 +108,8 @@ impl Model {
         }
     }
 
-    /// AdvanceLatestDeliverySignals and BoundBWForModel
+    /// Begins the signals of the next round trip and bounds the bandwidth (AdvanceLatestDeliverySignals,
+    /// BoundBWForModel).
     pub(super) fn end_ack(&mut self, sample: &AckSample) {
         if self.loss_round_start {
             self.bandwidth_latest =
@@ -126,7 +128,7 @@ impl Model {
         self.max_bandwidth.advance(self.cycles);
     }
 
-    /// InitLowerBounds and LossLowerBounds
+    /// Lowers the short-term bounds after a round trip with loss (InitLowerBounds, LossLowerBounds).
     pub(super) fn lower_bounds(&mut self, window: u32) {
         if self.bandwidth_shortterm == f64::INFINITY {
             self.bandwidth_shortterm = self.max_bandwidth();
@@ -138,26 +140,27 @@ impl Model {
         self.shortterm = self.inflight_latest.max((BETA * f64::from(self.shortterm)) as u32);
     }
 
-    /// ResetShortTermModel
+    /// Lifts the short-term bounds (ResetShortTermModel).
     pub(super) fn forget_short_term(&mut self) {
         self.bandwidth_shortterm = f64::INFINITY;
         self.shortterm = NO_BOUND;
     }
 
-    /// ResetCongestionSignals
+    /// Forgets losses, rates and volumes of this round trip (ResetCongestionSignals).
     pub(super) fn forget_signals(&mut self) {
         self.loss_in_round = false;
         self.bandwidth_latest = 0.0;
         self.inflight_latest = 0;
     }
 
-    /// NoteLoss
+    /// Begins a round trip of the loss signals at its first loss (NoteLoss).
     pub(super) fn begin_loss_round(&mut self) {
         self.loss_round_end = self.delivered;
         self.loss_in_round = true;
     }
 
-    /// BDPMultiple; the initial window before a round-trip time was measured.
+    /// Returns a multiple of the bandwidth-delay product, the initial window before a round-trip time was measured
+    /// (BDPMultiple).
     pub(super) fn product(&self, gain: f64, initial: u32) -> u32 {
         self.product_of(self.bandwidth, gain, initial)
     }
@@ -167,7 +170,7 @@ impl Model {
         (gain * bandwidth * rtt.as_secs_f64()).ceil() as u32
     }
 
-    /// InflightWithHeadroom
+    /// Returns the safe volume without the share that is left free (InflightWithHeadroom).
     pub(super) fn with_headroom(&self) -> u32 {
         if self.longterm == NO_BOUND {
             return NO_BOUND;
@@ -176,7 +179,7 @@ impl Model {
         ((f64::from(self.longterm) - headroom).max(0.0) as u32).max(MIN_WINDOW)
     }
 
-    /// UpdateACKAggregation
+    /// Measures how far acknowledgments come in bursts (UpdateACKAggregation).
     pub(super) fn update_aggregation(&mut self, sample: &AckSample, window: u32, full: bool) {
         let mut expected = (self.bandwidth * sample.now.since(self.extra_since).as_secs_f64()) as u64;
         if self.extra_delivered <= expected {
@@ -196,7 +199,8 @@ impl Model {
         self.extra_since = now;
     }
 
-    /// Of one round trip until the path was full, of ten then.
+    /// Returns the most segments acknowledged beyond the bandwidth: of one round trip until the path was full, of ten
+    /// then.
     pub(super) fn extra_acked(&self) -> u32 {
         if self.startup { self.extra_latest.1 } else { self.extra.max() as u32 }
     }

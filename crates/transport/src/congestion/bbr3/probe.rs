@@ -8,11 +8,11 @@ use super::super::filter::fraction;
 use super::model::{BETA, NO_BOUND};
 use super::{Bbr3, Feedback, MIN_RTT_WINDOW, PROBE_RTT_GAIN, PROBE_RTT_INTERVAL, PROBE_RTT_TIME, State, too_high};
 
-/// The bound under the time scale on which Reno would probe.
+/// The most round trips between two probes: Reno would probe after as many as its window has segments.
 const RENO_ROUNDS: u32 = 63;
 
 impl Bbr3 {
-    /// UpdateProbeBWCyclePhase
+    /// Moves through the cycle of probes for bandwidth (UpdateProbeBWCyclePhase).
     pub(super) fn update_cycle(&mut self, sample: &AckSample) {
         if !self.full_reached || self.adapt_long_term(sample) || !self.state.probes_bandwidth() {
             return;
@@ -34,7 +34,8 @@ impl Bbr3 {
         }
     }
 
-    /// StartProbeBW_DOWN, and PickProbeWait: two to three seconds.
+    /// Begins to drain the queue, and draws when the next probe comes, two to three seconds later (StartProbeBW_DOWN,
+    /// PickProbeWait).
     pub(super) fn start_down(&mut self, now: Time) {
         self.model.forget_signals();
         self.cycle.up_per = NO_BOUND;
@@ -46,7 +47,7 @@ impl Bbr3 {
         self.state = State::Down;
     }
 
-    /// StartProbeBW_REFILL
+    /// Begins to fill the path before a probe (StartProbeBW_REFILL).
     pub(super) fn start_refill(&mut self) {
         self.model.forget_short_term();
         self.cycle.up_rounds = 0;
@@ -57,7 +58,7 @@ impl Bbr3 {
         self.state = State::Refill;
     }
 
-    /// StartProbeBW_UP
+    /// Begins a probe for bandwidth (StartProbeBW_UP).
     fn start_up(&mut self, sample: &AckSample) {
         self.cycle.feedback = Feedback::Starting;
         self.model.start_round();
@@ -71,18 +72,19 @@ impl Bbr3 {
         fraction(self.start.entropy, self.cycle.drawn)
     }
 
-    /// IsTimeToProbeBW: on BBR's time scale or on Reno's.
+    /// Whether the next probe is due, on BBR's time scale or on Reno's (IsTimeToProbeBW).
     fn is_time_to_probe(&self, now: Time) -> bool {
         now > self.cycle.since + self.cycle.wait || self.cycle.rounds >= u64::from(self.target().min(RENO_ROUNDS))
     }
 
-    /// IsTimeToCruise: the queue is gone, and there is room for others.
+    /// Whether the queue is gone and there is room for others (IsTimeToCruise).
     fn is_time_to_cruise(&self, sample: &AckSample) -> bool {
         sample.in_flight <= self.model.with_headroom()
             && sample.in_flight <= self.in_flight_at(self.model.max_bandwidth(), 1.0)
     }
 
-    /// IsTimeToGoDown
+    /// Whether the probe ends: the bandwidth has stopped growing, or the safe volume of a careful probe is reached
+    /// (IsTimeToGoDown).
     fn is_time_to_go_down(&mut self, sample: &AckSample) -> bool {
         if self.cycle.too_high && sample.in_flight >= self.model.longterm {
             self.cycle.precautionary = true;
@@ -95,7 +97,7 @@ impl Bbr3 {
         self.full_now
     }
 
-    /// AdaptLongTermModel; whether it has moved to another state.
+    /// Adapts the safe volume (AdaptLongTermModel). Returns whether the state has changed.
     fn adapt_long_term(&mut self, sample: &AckSample) -> bool {
         if self.cycle.feedback == Feedback::Starting && self.model.round_start {
             self.cycle.feedback = Feedback::Arriving;
@@ -125,7 +127,7 @@ impl Bbr3 {
         false
     }
 
-    /// ProbeInflightLongtermUpward: by 1, 2, 4, … segments in a round trip.
+    /// Raises the safe volume, by 1, 2, 4, … segments in a round trip (ProbeInflightLongtermUpward).
     fn probe_upward(&mut self, sample: &AckSample) {
         if !sample.window_limited || self.window.size < self.model.longterm {
             return;
@@ -140,13 +142,13 @@ impl Bbr3 {
         }
     }
 
-    /// RaiseInflightLongtermSlope
+    /// Doubles how fast the safe volume rises (RaiseInflightLongtermSlope).
     fn raise_slope(&mut self) {
         self.cycle.up_per = (self.window.size >> self.cycle.up_rounds).max(1);
         self.cycle.up_rounds = (self.cycle.up_rounds + 1).min(30);
     }
 
-    /// HandleInflightTooHigh
+    /// A probe has lost too much: the safe volume falls (HandleInflightTooHigh).
     pub(super) fn handle_too_high(&mut self, in_flight: u32, app_limited: bool) {
         self.cycle.too_high = true;
         self.cycle.is_probe_sample = false;
@@ -155,12 +157,12 @@ impl Bbr3 {
             self.model.longterm = in_flight.max(least);
         }
         if self.state == State::Up {
-            self.undo.state = Some(State::Up);
+            self.before_loss.state = Some(State::Up);
             self.start_down(self.cycle.now);
         }
     }
 
-    /// UpdateMinRTT
+    /// Follows the shortest round-trip time (UpdateMinRTT).
     pub(super) fn update_min_rtt(&mut self, sample: &AckSample) {
         let probe = &mut self.probe_rtt;
         probe.expired = probe.at.is_some_and(|at| sample.now > at + PROBE_RTT_INTERVAL);
@@ -179,7 +181,7 @@ impl Bbr3 {
         }
     }
 
-    /// CheckProbeRTT
+    /// Begins a probe of the round-trip time when one is due (CheckProbeRTT).
     pub(super) fn check_probe_rtt(&mut self, sample: &AckSample) {
         if self.state != State::ProbeRtt && self.probe_rtt.expired && !self.idle_restart {
             self.save_window();
@@ -210,7 +212,7 @@ impl Bbr3 {
         }
     }
 
-    /// CheckProbeRTTDone and ExitProbeRTT
+    /// Ends the probe of the round-trip time when it is done (CheckProbeRTTDone, ExitProbeRTT).
     pub(super) fn check_probe_rtt_done(&mut self, now: Time) {
         if self.probe_rtt.until.is_none_or(|until| now <= until) {
             return;
@@ -226,13 +228,13 @@ impl Bbr3 {
         }
     }
 
-    /// ProbeRTTCwnd
+    /// Returns the window of a probe of the round-trip time (ProbeRTTCwnd).
     pub(super) fn probe_rtt_window(&self) -> u32 {
         self.model.product(PROBE_RTT_GAIN, self.start.window).max(MIN_WINDOW)
     }
 }
 
-/// The delivery rate of a sample, 0 if it has none.
+/// Returns the delivery rate of a sample, 0 if it has none.
 fn rate(sample: &AckSample) -> f64 {
     measured(sample).map_or(0.0, |(rate, interval)| f64::from(rate.delivered) / interval.as_secs_f64())
 }

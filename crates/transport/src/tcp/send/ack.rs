@@ -75,10 +75,10 @@ impl Sender {
     /// not take the count hears of a mark as of RFC 3168's.
     fn read_marks(&mut self, ack: &Ack, before: &Before, news: &mut News) {
         let delivered = (self.totals.delivered - before.delivered) as u32;
-        if let (Some(counted), Some((ace, option))) = (&mut self.cwnd.ecn.counted, ack.marks)
+        if let (Some(accurate), Some((ace, option))) = (&mut self.cwnd.ecn.accurate, ack.marks)
             && (news.advanced || delivered > 0)
         {
-            news.marks = counted.on_ack(ace, option, delivered, self.agreed.mss);
+            news.marks = accurate.on_ack(ace, option, delivered, self.agreed.mss);
             news.ece |= news.marks.packets > 0 && !self.cwnd.ecn.scalable;
         }
     }

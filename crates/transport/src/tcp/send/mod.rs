@@ -52,7 +52,7 @@ use std::sync::Arc;
 
 use units::{Duration, Time};
 
-use super::accecn::Counted;
+use super::accecn::AccurateCounts;
 use super::config::{EcnMode, Settings};
 use super::info::{Counters, Info};
 use super::option::AccEcnOption;
@@ -218,8 +218,8 @@ impl Sender {
         }
         self.agreed = agreed;
         self.cwnd.ecn.on = agreed.ecn == EcnMode::Classic;
-        self.cwnd.ecn.counted = (agreed.ecn == EcnMode::Accurate).then(|| Box::new(Counted::new(syn_marked)));
-        self.cwnd.ecn.scalable = self.cwnd.ecn.counted.is_some() && self.settings.congestion.entry().marks().is_some();
+        self.cwnd.ecn.accurate = (agreed.ecn == EcnMode::Accurate).then(|| Box::new(AccurateCounts::new(syn_marked)));
+        self.cwnd.ecn.scalable = self.cwnd.ecn.accurate.is_some() && self.settings.congestion.entry().marks().is_some();
         let as_ns2 = agreed.sack && self.settings.recovers_as_ns2() && !self.cwnd.control.drives();
         self.ns2 = as_ns2.then(Box::default);
         self.asks_window_only = !(as_ns2 || self.pacing.on || self.cwnd.control.is_asked());
@@ -416,7 +416,7 @@ impl Sender {
         info.reordering_seen = self.reordering.seen();
         info.total_retransmitted = self.totals.retransmitted;
         info.delivered = self.totals.delivered;
-        info.delivered_marked = self.cwnd.ecn.counted.as_ref().map_or(0, |counted| counted.total);
+        info.delivered_marked = self.cwnd.ecn.accurate.as_ref().map_or(0, |accurate| accurate.total);
         info.backoff = self.rtt.backoff();
         info.consecutive_timeouts = self.timer.timeouts;
         info.probes = self.timer.window_probes;
@@ -427,8 +427,8 @@ impl Sender {
 
     /// Our SYN-ACK arrived with a congestion mark.
     pub(super) fn on_marked_handshake(&mut self) {
-        if let Some(counted) = &mut self.cwnd.ecn.counted {
-            counted.on_marked_handshake();
+        if let Some(accurate) = &mut self.cwnd.ecn.accurate {
+            accurate.on_marked_handshake();
         }
     }
 

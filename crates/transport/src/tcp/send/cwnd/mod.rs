@@ -16,7 +16,7 @@ use super::rtt::Rtt;
 use super::scoreboard::Scoreboard;
 use crate::congestion::{AckSample, Cause, Congestion, Event, Window};
 use crate::state::CongestionState;
-use crate::tcp::accecn::Counted;
+use crate::tcp::accecn::AccurateCounts;
 use crate::tcp::config::Settings;
 pub(super) use control::Control;
 use prr::Prr;
@@ -47,7 +47,7 @@ pub(super) struct EcnState {
     /// RFC 3168 is in use.
     pub on: bool,
     /// The counts of accurate feedback, if it is in use.
-    pub counted: Option<Box<Counted>>,
+    pub accurate: Option<Box<AccurateCounts>>,
     /// The controller takes the count of marks, and decides itself on reductions.
     pub scalable: bool,
     /// The next new segment says that the window was reduced.
