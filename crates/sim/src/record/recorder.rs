@@ -9,7 +9,7 @@ use units::{Duration, Ecn, Time};
 use super::drops::{Drops, Loss};
 use super::flow::FlowRecord;
 use super::series::Series;
-use super::watch::{Watch, What};
+use super::watch::{EventKind, Watch};
 use crate::capture::Capture;
 use crate::packet::{Link, Packet, Payload, Way};
 
@@ -74,9 +74,9 @@ impl Recorder {
     }
 
     /// What happens to the users' satellite, or to a flow: nothing that the digest does not have from elsewhere.
-    pub(crate) fn happened(&mut self, now: Time, what: What, flow: Option<u32>) {
+    pub(crate) fn happened(&mut self, now: Time, kind: EventKind, flow: Option<u32>) {
         if let Some(watch) = self.watch() {
-            watch.event(now, what, flow);
+            watch.event(now, kind, flow);
         }
     }
 

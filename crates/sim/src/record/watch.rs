@@ -1,4 +1,4 @@
-//! What is noted of single events and packets, where somebody asks: for looking at a run, not for its numbers.
+//! Single events and packets of a run, kept where somebody asks for them: to look at a run, not for its numbers.
 
 use units::Time;
 
@@ -26,21 +26,21 @@ const MOST_PACKETS: usize = 200_000;
 
 struct Event {
     at: Time,
-    what: What,
-    /// Of a place, where there is no flow: nothing.
+    kind: EventKind,
+    /// The flow, unless the event is one of a place.
     flow: Option<u32>,
-    /// Of a packet.
+    /// The number of the packet that was lost.
     number: Option<u32>,
 }
 
-/// What happens in an event.
+/// The kind of an event.
 #[derive(Clone, Copy)]
-pub(crate) enum What {
+pub(crate) enum EventKind {
     /// Another satellite serves the users from now on.
     HandOver,
-    /// None serves them.
+    /// No satellite serves the users from now on.
     Halt,
-    /// One does again.
+    /// A satellite serves the users again.
     Resume,
     /// The path begins at another gateway, and users get other addresses.
     Gateway,
@@ -50,7 +50,7 @@ pub(crate) enum What {
     Lost(Loss),
 }
 
-/// What became of a packet.
+/// A packet's way from its sending to its end.
 struct Walk {
     sent: Time,
     at_satellite: Time,
@@ -64,16 +64,16 @@ struct Walk {
     loss: Option<Loss>,
 }
 
-impl What {
-    /// Its name, and the reason of a loss.
+impl EventKind {
+    /// Returns the name of the kind, and the drop reason of a loss.
     fn names(self) -> (&'static str, Option<&'static str>) {
         match self {
-            What::HandOver => ("handover", None),
-            What::Halt => ("outage", None),
-            What::Resume => ("resumed", None),
-            What::Gateway => ("gateway", None),
-            What::Timeout => ("timeout", None),
-            What::Lost(loss) => ("lost", Some(loss.name())),
+            EventKind::HandOver => ("handover", None),
+            EventKind::Halt => ("outage", None),
+            EventKind::Resume => ("resumed", None),
+            EventKind::Gateway => ("gateway", None),
+            EventKind::Timeout => ("timeout", None),
+            EventKind::Lost(loss) => ("lost", Some(loss.name())),
         }
     }
 }
@@ -84,8 +84,8 @@ impl Watch {
         Watch { from, until, events: Vec::new(), more_events: 0, packets: Vec::new(), first: 0 }
     }
 
-    pub(crate) fn event(&mut self, at: Time, what: What, flow: Option<u32>) {
-        self.note(Event { at, what, flow, number: None });
+    pub(crate) fn event(&mut self, at: Time, kind: EventKind, flow: Option<u32>) {
+        self.note(Event { at, kind, flow, number: None });
     }
 
     pub(crate) fn sent(&mut self, now: Time, packet: &Packet) {
@@ -136,10 +136,11 @@ impl Watch {
             walk.ended = now;
             walk.loss = Some(loss);
         }
-        self.note(Event { at: now, what: What::Lost(loss), flow: Some(packet.flow), number: Some(packet.number) });
+        self.note(Event { at: now, kind: EventKind::Lost(loss), flow: Some(packet.flow), number: Some(packet.number) });
     }
 
-    /// What is kept of a packet, if it is. Numbers repeat after four billion: then the instant of sending tells.
+    /// Returns the entry of a packet, if it is kept. Numbers repeat after four billion packets: the instant of sending
+    /// then distinguishes two.
     fn walk(&mut self, packet: &Packet) -> Option<&mut Walk> {
         let index = packet.number.wrapping_sub(self.first) as usize;
         self.packets.get_mut(index).filter(|walk| walk.sent == packet.sent && walk.flow == packet.flow)
@@ -152,20 +153,20 @@ impl Watch {
         }
     }
 
-    /// One row for each event: `time_s`, `event`, the `cause` of a loss (its drop reason), `flow` and the `number` of
+    /// Returns one row for each event: `time_s`, `event`, the `cause` of a loss (its drop reason), `flow` and the `number` of
     /// the packet, where there is one; and how many were not kept.
     pub(crate) fn events(&self) -> (Table, u64) {
         let known = |value: Option<u32>| value.map_or(f64::NAN, f64::from);
         let mut table = Table::default();
         table.float("time_s", self.events.iter().map(|event| event.at.as_secs_f64()));
-        table.text("event", self.events.iter().map(|event| event.what.names().0.to_owned()));
-        table.text("cause", self.events.iter().map(|event| event.what.names().1.map(str::to_owned)));
+        table.text("event", self.events.iter().map(|event| event.kind.names().0.to_owned()));
+        table.text("cause", self.events.iter().map(|event| event.kind.names().1.map(str::to_owned)));
         table.float("flow", self.events.iter().map(|event| known(event.flow)));
         table.float("number", self.events.iter().map(|event| known(event.number)));
         (table, self.more_events)
     }
 
-    /// One row for each packet: `number` in the run, `flow`, `way` ("forward", "backward"), `sequence` (of its first
+    /// Returns one row for each packet: `number` in the run, `flow`, `way` ("forward", "backward"), `sequence` (of its first
     /// byte, or the one that it acknowledges), `bytes`, `transmission` of its data, `sent_s`, `satellite_s` (at the
     /// satellite that serves the users), `ended_s`, and `fate`: "delivered", "in flight", or the reason of its loss.
     pub(crate) fn packets(&self) -> Table {

@@ -12,7 +12,7 @@ use super::schedule::{Machine, Schedule};
 use crate::record::drops::Loss;
 use crate::record::recorder::Recorder;
 use crate::record::series::{FlowSample, HopSample, LookSample};
-use crate::record::watch::What;
+use crate::record::watch::EventKind;
 
 /// See the module. Packets enter it at the gateway ([`Place::send_downlink`]) or at a user ([`Place::send_uplink`]),
 /// and leave it by [`Place::poll_last_hop`] and [`Place::poll_uplink`].
@@ -300,10 +300,10 @@ impl Place {
         let mut has_moved = false;
         while let Some(event) = self.path.service.poll_event(now) {
             let what = match event {
-                Event::HandOver { .. } => What::HandOver,
-                Event::Halt => What::Halt,
-                Event::Resume => What::Resume,
-                Event::Gateway => What::Gateway,
+                Event::HandOver { .. } => EventKind::HandOver,
+                Event::Halt => EventKind::Halt,
+                Event::Resume => EventKind::Resume,
+                Event::Gateway => EventKind::Gateway,
             };
             recorder.happened(now, what, None);
             match event {

@@ -14,7 +14,7 @@ use super::underlay::Underlay;
 use crate::packet::{EndpointId, Payload, Way};
 use crate::record::recorder::Recorder;
 use crate::record::series::FlowSample;
-use crate::record::watch::What;
+use crate::record::watch::EventKind;
 
 /// All machines of a run.
 pub(crate) struct World {
@@ -163,7 +163,7 @@ impl World {
         let before = self.under.ledger.recorder.watch().is_some().then(|| expired(self));
         self.enter(now, endpoint, Input::Timeout);
         if before.is_some_and(|before| expired(self) > before) {
-            self.under.ledger.recorder.happened(now, What::Timeout, Some(flow));
+            self.under.ledger.recorder.happened(now, EventKind::Timeout, Some(flow));
         }
     }
 
