@@ -38,13 +38,13 @@ pub struct Statistics {
 }
 
 /// `time_s`, `attenuation_db`, `snr_db`, `mutual_information`, `state`.
-pub(crate) fn series(asked: &Series, base: &Path) -> Result<Table, ScenarioError> {
-    let duration = positive_span("duration", asked.duration_s)?;
-    let model = model(&asked.channel, asked.path.as_ref(), duration, base)?;
-    let step = asked.step_s.map(|seconds| positive_span("step", seconds)).transpose()?;
+pub(crate) fn series(question: &Series, base: &Path) -> Result<Table, ScenarioError> {
+    let duration = positive_span("duration", question.duration_s)?;
+    let model = model(&question.channel, question.path.as_ref(), duration, base)?;
+    let step = question.step_s.map(|seconds| positive_span("step", seconds)).transpose()?;
     let fine = step.or(model.sampling_interval()).unwrap_or(Duration::from_millis(1));
     steps(duration, fine, 1)?;
-    let mut streams = channel_streams(Streams::new(asked.seed), 0);
+    let mut streams = channel_streams(Streams::new(question.seed), 0);
     let rows: Vec<_> = channel::generate(model.as_ref(), duration, step, &mut streams).collect();
     let mut table = Table::default();
     table.float("time_s", rows.iter().map(|row| row.time_s));
@@ -56,10 +56,10 @@ pub(crate) fn series(asked: &Series, base: &Path) -> Result<Table, ScenarioError
 }
 
 /// Attenuation quantiles, time in each state, mutual information; the keys end in their units.
-pub(crate) fn statistics(asked: &Statistics, base: &Path) -> Result<Json, ScenarioError> {
-    let duration = positive_span("duration", asked.duration_s)?;
-    let model = model(&asked.channel, asked.path.as_ref(), duration, base)?;
-    let stats = channel::measure(model.as_ref(), duration, &mut channel_streams(Streams::new(asked.seed), 0));
+pub(crate) fn statistics(question: &Statistics, base: &Path) -> Result<Json, ScenarioError> {
+    let duration = positive_span("duration", question.duration_s)?;
+    let model = model(&question.channel, question.path.as_ref(), duration, base)?;
+    let stats = channel::measure(model.as_ref(), duration, &mut channel_streams(Streams::new(question.seed), 0));
     Ok(serde_json::to_value(&stats).expect("statistics are JSON"))
 }
 

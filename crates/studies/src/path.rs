@@ -31,18 +31,18 @@ pub struct Course {
 ///
 /// # Errors
 /// Names the field of the path that is wrong, `duration` or `step`.
-pub(crate) fn course(asked: &Course, base: &Path) -> Result<Table, ScenarioError> {
-    let mut path = scenario_over(&asked.path, base)?.values()?.path;
+pub(crate) fn course(question: &Course, base: &Path) -> Result<Table, ScenarioError> {
+    let mut path = scenario_over(&question.path, base)?.values()?.path;
     let mut files = InputFiles::new(base);
-    let duration = asked.duration_s.map(|seconds| span("duration", seconds)).transpose()?;
+    let duration = question.duration_s.map(|seconds| span("duration", seconds)).transpose()?;
     let within = |error: ScenarioError| error.within("path");
     path.entry_mut().prepare(&mut files).map_err(within)?;
     let mean = path.entry().delays(duration.unwrap_or(Duration::from_secs(1)), &mut files).map_err(within)?;
     let duration = duration.unwrap_or(mean.end().since(Time::ZERO));
-    let mut chance = Streams::new(asked.seed).stream("path.course", 0);
+    let mut chance = Streams::new(question.seed).stream("path.course", 0);
     let own = path.entry().realise(duration, &mut || unit_interval(chance.next_u64()));
     let trace = own.unwrap_or(mean);
-    let times = match asked.step_s {
+    let times = match question.step_s {
         Some(step) => grid(duration, span("step", step)?)?,
         None => instants(&trace, duration),
     };

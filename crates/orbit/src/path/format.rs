@@ -65,8 +65,8 @@ impl DelayTrace {
             TraceFormat::Csv => DelayTrace::from_csv(text),
             TraceFormat::Hypatia => hypatia(text),
             TraceFormat::Milliseconds => {
-                let told = told_interval(text)?;
-                milliseconds(text, interval.or(told).unwrap_or(INTERVAL))
+                let in_file = interval_in(text)?;
+                milliseconds(text, interval.or(in_file).unwrap_or(INTERVAL))
             }
             TraceFormat::Ping => ping(text, interval.unwrap_or(INTERVAL)),
         }
@@ -121,7 +121,7 @@ impl DelayTrace {
     }
 }
 
-/// A whole number of nanoseconds with the decimal point `digits` digits from the right.
+/// Returns a whole number of nanoseconds with the decimal point `digits` digits from the right.
 fn decimal(nanos: u64, digits: u32) -> String {
     let unit = 10u64.pow(digits);
     format!("{}.{:0width$}", nanos / unit, nanos % unit, width = digits as usize)
@@ -139,14 +139,14 @@ fn hypatia(text: &str) -> Result<DelayTrace, FieldError> {
     DelayTrace::from_rows("line", rows(text).map(read))
 }
 
-/// The interval in the first line, if there is one.
-fn told_interval(text: &str) -> Result<Option<Duration>, FieldError> {
+/// Returns the interval in the first line, if there is one.
+fn interval_in(text: &str) -> Result<Option<Duration>, FieldError> {
     let first = text.strip_prefix('\u{feff}').unwrap_or(text).lines().next().unwrap_or_default();
-    let Some(told) = first.strip_prefix(ONE_EVERY) else { return Ok(None) };
-    match told.trim().parse::<Duration>() {
+    let Some(interval) = first.strip_prefix(ONE_EVERY) else { return Ok(None) };
+    match interval.trim().parse::<Duration>() {
         Ok(interval) if !interval.is_zero() => Ok(Some(interval)),
         _ => {
-            let message = format!("one every \"{}\" must be a time as 100 ms", told.trim());
+            let message = format!("one every \"{}\" must be a time as 100 ms", interval.trim());
             Err(FieldError::new("line 1", message))
         }
     }
@@ -212,7 +212,7 @@ fn ping(text: &str, interval: Duration) -> Result<DelayTrace, FieldError> {
     DelayTrace::from_rows("line", found.into_iter().map(row))
 }
 
-/// The probes of a log by their numbers; the numbers go on counting where the 16-bit sequence number wraps.
+/// Returns the probes of a log by their numbers, which go on where the 16-bit sequence number wraps.
 fn probes(text: &str, interval: Duration) -> Result<BTreeMap<i64, Probe>, FieldError> {
     let mut probes: BTreeMap<i64, Probe> = BTreeMap::new();
     let mut latest = None;
@@ -234,7 +234,7 @@ fn probes(text: &str, interval: Duration) -> Result<BTreeMap<i64, Probe>, FieldE
                 let round_trip = positive(took)
                     .ok_or_else(|| line.wrong(format!("time \"{took}\" must be a number of milliseconds")))?
                     * 1e-3;
-                let stamp = stamp(&line)?;
+                let stamp = ping_timestamp(&line)?;
                 if *stamped.get_or_insert(stamp.is_some()) != stamp.is_some() {
                     return Err(line.wrong("either all lines have a timestamp in brackets, or none"));
                 }
@@ -248,10 +248,10 @@ fn probes(text: &str, interval: Duration) -> Result<BTreeMap<i64, Probe>, FieldE
     Ok(probes)
 }
 
-/// The seconds in brackets at the begin of a line.
-fn stamp(line: &Line) -> Result<Option<f64>, FieldError> {
-    let Some(inside) = line.text.strip_prefix('[') else { return Ok(None) };
-    let stamp = inside.split(']').next().unwrap_or_default();
+/// Returns the seconds in brackets at the beginning of a line of ping, `None` without brackets.
+fn ping_timestamp(line: &Line) -> Result<Option<f64>, FieldError> {
+    let Some(after_bracket) = line.text.strip_prefix('[') else { return Ok(None) };
+    let stamp = after_bracket.split(']').next().unwrap_or_default();
     let seconds = positive(stamp);
     seconds.map(Some).ok_or_else(|| line.wrong(format!("the timestamp \"{stamp}\" must be a number of seconds")))
 }
@@ -260,7 +260,7 @@ fn positive(text: &str) -> Option<f64> {
     text.parse().ok().filter(|value| (0.0..=1e12).contains(value))
 }
 
-/// The text after `key` up to the next blank.
+/// Returns the text after `key` up to the next blank.
 fn value_after<'a>(text: &'a str, key: &str) -> Option<&'a str> {
     let begin = text.find(key)? + key.len();
     text[begin..].split_whitespace().next().or(Some(""))

@@ -21,10 +21,10 @@ pub struct Delay {
     carrier_hz: Option<f64>,
 }
 
-/// Asks for the same delay as the text of a delay trace.
+/// Asks for this delay as the text of a delay trace.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct DelayTrace {
+pub struct DelayTraceText {
     /// As a scenario's `path`.
     path: Json,
     duration_s: f64,
@@ -32,17 +32,17 @@ pub struct DelayTrace {
     format: String,
 }
 
-/// Columns `time_s`, `one_way_delay_s` (empty without a route), `hops`, `gateway`, `source_satellite`, `user_satellite`
+/// Returns the columns `time_s`, `one_way_delay_s` (empty without a route), `hops`, `gateway`, `source_satellite`, `user_satellite`
 /// (empty without one), how the user sees its satellite (`elevation_deg`, `range_m`, `range_rate_mps`), with a carrier
 /// its Doppler shift and how fast that changes (`doppler_hz`, `doppler_rate_hz_per_s`), and `event` (what changed since
 /// the row before).
 ///
 /// # Errors
 /// Names the field of the path that is wrong, or `duration`.
-pub(crate) fn delay(asked: &Delay, base: &Path) -> Result<Table, ScenarioError> {
-    let duration = positive_span("duration", asked.duration_s)?;
+pub(crate) fn delay(question: &Delay, base: &Path) -> Result<Table, ScenarioError> {
+    let duration = positive_span("duration", question.duration_s)?;
     let DelayTable { rows, trace } =
-        orbit::constellation_delay(&path(&asked.path, base)?, duration, &mut InputFiles::new(base))?;
+        orbit::constellation_delay(&path(&question.path, base)?, duration, &mut InputFiles::new(base))?;
     let known = |value: Option<u32>| value.map_or(f64::NAN, f64::from);
     let float = |value: Option<f64>| value.unwrap_or(f64::NAN);
     let mut table = Table::default();
@@ -55,7 +55,7 @@ pub(crate) fn delay(asked: &Delay, base: &Path) -> Result<Table, ScenarioError> 
     table.float("elevation_deg", rows.iter().map(|row| float(row.elevation_deg)));
     table.float("range_m", rows.iter().map(|row| float(row.range_m)));
     table.float("range_rate_mps", rows.iter().map(|row| float(row.range_rate_mps)));
-    if let Some(carrier) = asked.carrier_hz.map(Frequency::from_hz) {
+    if let Some(carrier) = question.carrier_hz.map(Frequency::from_hz) {
         let looks = || {
             rows.iter().map(|row| Time::from_secs_f64(row.time_s)).map(|now| trace.look(now).map(|look| (now, look)))
         };
@@ -71,19 +71,19 @@ pub(crate) fn delay(asked: &Delay, base: &Path) -> Result<Table, ScenarioError> 
     Ok(table)
 }
 
-/// The same delay as the text of a delay trace, a row for each step of the path, in a format of `path.format`.
+/// Returns the same delay as the text of a delay trace, a row for each step of the path, in a format of `path.format`.
 ///
 /// # Errors
 /// As [`delay`], or the format is unknown.
-pub(crate) fn delay_trace(asked: &DelayTrace, base: &Path) -> Result<Json, ScenarioError> {
-    let duration = positive_span("duration", asked.duration_s)?;
-    let format: TraceFormat = serde_json::from_value(json!(asked.format))
+pub(crate) fn delay_trace(question: &DelayTraceText, base: &Path) -> Result<Json, ScenarioError> {
+    let duration = positive_span("duration", question.duration_s)?;
+    let format: TraceFormat = serde_json::from_value(json!(question.format))
         .map_err(|error| ScenarioError::new("format", error.to_string().replace('`', "\"")))?;
-    let path = path(&asked.path, base)?;
+    let path = path(&question.path, base)?;
     Ok(json!(path.trace_reading(duration, &mut InputFiles::new(base))?.write(format, path.step)))
 }
 
-/// The constellation path that the table says; errors name its fields.
+/// Returns the constellation path that the table describes; errors name its fields.
 fn path(json: &Json, base: &Path) -> Result<ConstellationPath, ScenarioError> {
     let without_path = |error: ScenarioError| {
         let field = error.field.strip_prefix("path.").unwrap_or(&error.field).to_owned();

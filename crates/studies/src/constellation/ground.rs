@@ -96,11 +96,11 @@ fn limit(field: &str, looks: f64) -> Result<(), ScenarioError> {
 ///
 /// # Errors
 /// Names what is wrong: the constellation, the place, the duration.
-pub(crate) fn passes(asked: &Passes, base: &Path) -> Result<Table, ScenarioError> {
-    let (start_s, duration) = (instant("start", asked.start_s)?, positive_span("duration", asked.duration_s)?);
+pub(crate) fn passes(question: &Passes, base: &Path) -> Result<Table, ScenarioError> {
+    let (start_s, duration) = (instant("start", question.start_s)?, positive_span("duration", question.duration_s)?);
     let end_s = start_s + duration.as_secs_f64();
-    let (sky, mask) = ready(sky(&asked.constellation, base)?, asked.minimum_elevation_deg, (start_s, end_s))?;
-    let place = Place::from_degrees(asked.at.0, asked.at.1);
+    let (sky, mask) = ready(sky(&question.constellation, base)?, question.minimum_elevation_deg, (start_s, end_s))?;
+    let place = Place::from_degrees(question.at.0, question.at.1);
     place.check().map_err(|error| error.within("station"))?;
     limit("duration", duration.as_secs_f64() / LOOK_EVERY * sky.orbits.len() as f64)?;
     let passes = orbit::passes(&sky.orbits, &Station::new(&place), mask, [start_s, end_s]);
@@ -120,11 +120,11 @@ pub(crate) fn passes(asked: &Passes, base: &Path) -> Result<Table, ScenarioError
 ///
 /// # Errors
 /// As [`passes`].
-pub(crate) fn best_elevation(asked: &BestElevation, base: &Path) -> Result<Json, ScenarioError> {
-    let (start_s, duration) = (instant("start", asked.start_s)?, positive_span("duration", asked.duration_s)?);
+pub(crate) fn best_elevation(question: &BestElevation, base: &Path) -> Result<Json, ScenarioError> {
+    let (start_s, duration) = (instant("start", question.start_s)?, positive_span("duration", question.duration_s)?);
     let end_s = start_s + duration.as_secs_f64();
-    let (sky, _) = ready(sky(&asked.constellation, base)?, None, (start_s, end_s))?;
-    let place = Place::from_degrees(asked.at.0, asked.at.1);
+    let (sky, _) = ready(sky(&question.constellation, base)?, None, (start_s, end_s))?;
+    let place = Place::from_degrees(question.at.0, question.at.1);
     place.check().map_err(|error| error.within("station"))?;
     let steps = (duration.as_secs_f64() / LOOK_EVERY).ceil();
     limit("duration", steps * sky.orbits.len() as f64)?;
@@ -149,14 +149,14 @@ pub(crate) fn best_elevation(asked: &BestElevation, base: &Path) -> Result<Json,
 ///
 /// # Errors
 /// Names what is wrong: the constellation, the elevation, the duration, a step.
-pub(crate) fn coverage(asked: &Coverage, base: &Path) -> Result<Table, ScenarioError> {
-    let &Coverage { minimum_elevation_deg, latitude_step_deg, .. } = asked;
-    let (duration, step) = (positive_span("duration", asked.duration_s)?, positive_span("step", asked.step_s)?);
+pub(crate) fn coverage(question: &Coverage, base: &Path) -> Result<Table, ScenarioError> {
+    let &Coverage { minimum_elevation_deg, latitude_step_deg, .. } = question;
+    let (duration, step) = (positive_span("duration", question.duration_s)?, positive_span("step", question.step_s)?);
     if !(0.1..=90.0).contains(&latitude_step_deg) {
         let message = format!("{latitude_step_deg} deg must be between 0.1 deg and 90 deg");
         return Err(ScenarioError::new("latitude_step", message));
     }
-    let (sky, mask) = ready(sky(&asked.constellation, base)?, minimum_elevation_deg, (0.0, duration.as_secs_f64()))?;
+    let (sky, mask) = ready(sky(&question.constellation, base)?, minimum_elevation_deg, (0.0, duration.as_secs_f64()))?;
     let bands = (180.0 / latitude_step_deg).floor() as u32 + 1;
     let count = duration.as_nanos() / step.as_nanos() + 1;
     limit("step", count as f64 * f64::from(bands * LONGITUDES) * sky.orbits.len() as f64)?;
@@ -182,10 +182,10 @@ pub(crate) fn coverage(asked: &Coverage, base: &Path) -> Result<Table, ScenarioE
 ///
 /// # Errors
 /// Names what is wrong: the constellation, the elevation.
-pub(crate) fn map(asked: &Map, base: &Path) -> Result<[(&'static str, Table); 4], ScenarioError> {
-    let (seconds, track) = (instant("at", asked.at_s)?, span("track", asked.track_s)?);
+pub(crate) fn map(question: &Map, base: &Path) -> Result<[(&'static str, Table); 4], ScenarioError> {
+    let (seconds, track) = (instant("at", question.at_s)?, span("track", question.track_s)?);
     let until = seconds + track.as_secs_f64();
-    let (mut sky, mask) = ready(sky(&asked.constellation, base)?, asked.minimum_elevation_deg, (seconds, until))?;
+    let (mut sky, mask) = ready(sky(&question.constellation, base)?, question.minimum_elevation_deg, (seconds, until))?;
     let mut positions = Vec::new();
     sky.orbits.positions_at(seconds, &mut positions);
     sky.links.update(seconds, &positions);
@@ -242,20 +242,21 @@ mod tests {
 
     fn over(constellation: &str, at: (f64, f64), start_s: f64, duration_s: f64) -> Result<Table, ScenarioError> {
         let constellation = constellation.to_owned();
-        let asked = Passes { constellation, at, minimum_elevation_deg: None, start_s, duration_s };
-        passes(&asked, Path::new(""))
+        let question = Passes { constellation, at, minimum_elevation_deg: None, start_s, duration_s };
+        passes(&question, Path::new(""))
     }
 
     fn view(constellation: &str, degrees: Option<f64>, times: [f64; 2], latitude: f64) -> Result<Table, ScenarioError> {
         let [duration_s, step_s] = times;
         let (constellation, minimum_elevation_deg) = (constellation.to_owned(), degrees);
-        let asked = Coverage { constellation, minimum_elevation_deg, duration_s, step_s, latitude_step_deg: latitude };
-        coverage(&asked, Path::new(""))
+        let question =
+            Coverage { constellation, minimum_elevation_deg, duration_s, step_s, latitude_step_deg: latitude };
+        coverage(&question, Path::new(""))
     }
 
     fn best(constellation: &str, at: (f64, f64), duration_s: f64) -> f64 {
-        let asked = BestElevation { constellation: constellation.to_owned(), at, start_s: 0.0, duration_s };
-        best_elevation(&asked, Path::new("")).unwrap()[0].as_f64().unwrap()
+        let question = BestElevation { constellation: constellation.to_owned(), at, start_s: 0.0, duration_s };
+        best_elevation(&question, Path::new("")).unwrap()[0].as_f64().unwrap()
     }
 
     #[test]
@@ -263,8 +264,9 @@ mod tests {
         let found = over("leo-66", HERE, 0.0, 600.0).unwrap();
         assert!(found.rows() > 3 && found.columns.len() == 7);
         assert_eq!(view("leo-66", Some(5.0), [600.0, 300.0], 30.0).unwrap().rows(), 7);
-        let asked = Map { constellation: "leo-66".to_owned(), minimum_elevation_deg: None, at_s: 0.0, track_s: 6000.0 };
-        let [satellites, edges, links, tracks] = map(&asked, Path::new("")).unwrap().map(|(_, table)| table.rows());
+        let question =
+            Map { constellation: "leo-66".to_owned(), minimum_elevation_deg: None, at_s: 0.0, track_s: 6000.0 };
+        let [satellites, edges, links, tracks] = map(&question, Path::new("")).unwrap().map(|(_, table)| table.rows());
         assert_eq!((satellites, edges, tracks), (66, 66 * 72, 66 * 200));
         // Those in the planes and, of the 66 across, those that are not off near the poles.
         assert!((67..66 + 66).contains(&links), "{links}");

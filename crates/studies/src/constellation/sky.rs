@@ -86,9 +86,9 @@ pub(super) fn sky(constellation: &str, base: &Path) -> Result<Sky, ScenarioError
 ///
 /// # Errors
 /// As [`sky`]; or there are too many rows, or a satellite comes down before the end.
-pub(crate) fn positions(asked: &Positions, base: &Path) -> Result<Table, ScenarioError> {
-    let instants = Instants::new(asked.start_s, asked.duration_s, asked.step_s)?;
-    let sky = sky(&asked.constellation, base)?;
+pub(crate) fn positions(question: &Positions, base: &Path) -> Result<Table, ScenarioError> {
+    let instants = Instants::new(question.start_s, question.duration_s, question.step_s)?;
+    let sky = sky(&question.constellation, base)?;
     let times = instants.of(&sky)?;
     let mut found: Vec<Vector> = Vec::new();
     let mut positions = Vec::new();
@@ -109,11 +109,11 @@ pub(crate) fn positions(asked: &Positions, base: &Path) -> Result<Table, Scenari
 ///
 /// # Errors
 /// As [`positions`]; or the station is nowhere.
-pub(crate) fn look(asked: &Look, base: &Path) -> Result<Table, ScenarioError> {
-    let instants = Instants::new(asked.start_s, asked.duration_s, asked.step_s)?;
-    let sky = sky(&asked.constellation, base)?;
+pub(crate) fn look(question: &Look, base: &Path) -> Result<Table, ScenarioError> {
+    let instants = Instants::new(question.start_s, question.duration_s, question.step_s)?;
+    let sky = sky(&question.constellation, base)?;
     let times = instants.of(&sky)?;
-    let (latitude, longitude, height) = asked.station;
+    let (latitude, longitude, height) = question.station;
     let altitude = units::Length::from_metres(height);
     let place = Place { altitude, ..Place::from_degrees(latitude, longitude) };
     place.check().map_err(|error| error.within("station"))?;
@@ -138,9 +138,9 @@ pub(crate) fn look(asked: &Look, base: &Path) -> Result<Table, ScenarioError> {
 ///
 /// # Errors
 /// As [`positions`].
-pub(crate) fn links(asked: &Positions, base: &Path) -> Result<Table, ScenarioError> {
-    let instants = Instants::new(asked.start_s, asked.duration_s, asked.step_s)?;
-    let mut sky = sky(&asked.constellation, base)?;
+pub(crate) fn links(question: &Positions, base: &Path) -> Result<Table, ScenarioError> {
+    let instants = Instants::new(question.start_s, question.duration_s, question.step_s)?;
+    let mut sky = sky(&question.constellation, base)?;
     let times = instants.of(&sky)?;
     let mut on_since: BTreeMap<(u32, u32), f64> = BTreeMap::new();
     let mut rows = Vec::new();
@@ -180,8 +180,8 @@ pub(super) fn pairs(links: &Links) -> impl Iterator<Item = (u32, u32)> {
 ///
 /// # Errors
 /// Names the line and what is wrong with it.
-pub(crate) fn stations(asked: &Stations, _: &Path) -> Result<Table, ScenarioError> {
-    let stations = NamedPlace::from_csv(&asked.csv).map_err(|error| error.within("stations"))?;
+pub(crate) fn stations(question: &Stations, _: &Path) -> Result<Table, ScenarioError> {
+    let stations = NamedPlace::from_csv(&question.csv).map_err(|error| error.within("stations"))?;
     let mut table = Table::default();
     table.text("name", stations.iter().map(|station| station.name.clone()));
     table.float("latitude_deg", stations.iter().map(|station| station.place.latitude.as_degrees()));
@@ -194,17 +194,17 @@ pub(crate) fn stations(asked: &Stations, _: &Path) -> Result<Table, ScenarioErro
 ///
 /// # Errors
 /// As [`sky`].
-pub(crate) fn age_warning(asked: &AgeWarning, base: &Path) -> Result<Json, ScenarioError> {
-    let (start_s, duration) = (instant("start", asked.start_s)?, span("duration", asked.duration_s)?);
-    Ok(json!(sky(&asked.constellation, base)?.warning(start_s, start_s + duration.as_secs_f64())))
+pub(crate) fn age_warning(question: &AgeWarning, base: &Path) -> Result<Json, ScenarioError> {
+    let (start_s, duration) = (instant("start", question.start_s)?, span("duration", question.duration_s)?);
+    Ok(json!(sky(&question.constellation, base)?.warning(start_s, start_s + duration.as_secs_f64())))
 }
 
 /// The instant from which times count, in ISO 8601, for satellites by their elements; null for a pattern.
 ///
 /// # Errors
 /// As [`sky`].
-pub(crate) fn epoch(asked: &ReferenceEpoch, base: &Path) -> Result<Json, ScenarioError> {
-    Ok(json!(epoch_of(&sky(&asked.constellation, base)?)))
+pub(crate) fn epoch(question: &ReferenceEpoch, base: &Path) -> Result<Json, ScenarioError> {
+    Ok(json!(epoch_of(&sky(&question.constellation, base)?)))
 }
 
 /// The same of a sky that is there.

@@ -82,16 +82,16 @@ impl Kind for PackMime {
     /// One application for each connection, in the order of arrivals.
     fn build(&self, offsets: &[Duration], duration: Duration, streams: &mut MakeRng) -> Vec<UserSource> {
         // The arrivals are the entry's, so their chance is that of its first user.
-        let mut own = |purpose| streams(purpose, 0);
-        let mut arrivals = Arrivals::new(self.rate, own("traffic.arrivals"));
+        let mut stream = |purpose| streams(purpose, 0);
+        let mut arrivals = Arrivals::new(self.rate, stream("traffic.arrivals"));
         let mut exchanges = Exchanges {
-            requests: self.request_sizes(own("traffic.requests")),
-            responses: ResponseSizes::new(self.rate, own("traffic.responses")),
-            delays: own("traffic.server_delay"),
+            requests: self.request_sizes(stream("traffic.requests")),
+            responses: ResponseSizes::new(self.rate, stream("traffic.responses")),
+            delays: stream("traffic.server_delay"),
             persistence: self.persistent.then(|| Persistence {
-                counts: own("traffic.persistence"),
-                gaps: own("traffic.gaps"),
-                responses: own("traffic.objects"),
+                counts: stream("traffic.persistence"),
+                gaps: stream("traffic.gaps"),
+                responses: stream("traffic.objects"),
             }),
         };
         let end = Time::ZERO + self.end(duration);
@@ -156,7 +156,7 @@ impl Exchanges {
         let request = Bytes::new(self.requests.draw());
         let (response, is_download) = self.responses.draw();
         let gaps = self.persistence.as_mut().map_or(vec![Duration::ZERO], Persistence::gaps);
-        // Requests of a connection have the same size; downloads after the first have a law of their own.
+        // Requests of a connection have the same size; downloads after the first have a law of their stream.
         let alike = match &mut self.persistence {
             Some(Persistence { responses, .. }) if is_download && gaps.len() > 1 => {
                 Some(laws::RESPONSE.connection(&mut **responses))
