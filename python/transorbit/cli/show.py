@@ -1,4 +1,4 @@
-"""Text for people: the summary of a run, comparisons, studies, lists; `cli/tables.py` sets it."""
+"""Text for people: the summary of one run, studies of capacity, lists; `cli/tables.py` sets it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     Fact = tuple[str, str]
 
 _SHOWN_FLOWS = 8
-# Columns of the flows, in this order; those of which a flow has nothing to tell are left out.
+# Columns of the flows, in this order; those of which no flow has a value are left out.
 _SHOWN = (
     "goodput_bps", "rtt_mean_s", "one_way_delay_mean_s", "one_way_delay_p95_s", "sent_packets",
     "retransmitted_packets", "spurious_retransmissions", "dupack_events", "rto_events", "jitter_s", "loss_ratio",
@@ -32,7 +32,7 @@ _SHOWN = (
 )  # fmt: skip
 _OF_CONTROLLED = {"rtt_mean_s", "retransmitted_packets", "spurious_retransmissions", "dupack_events", "rto_events"}
 _OF_VOICE = {"jitter_s", "lost_late"}
-# Of many flows in one line.
+# Columns of the lines that stand for many flows of a kind.
 _OF_KINDS = (
     "goodput_bps", "rtt_mean_s", "one_way_delay_mean_s", "one_way_delay_p95_s", "jitter_s", "sent_packets",
     "retransmitted_packets", "rto_events", "rebuffers", "rebuffer_s", "qoe", "latency_mean_s", "response_p95_s", "mos",
@@ -61,18 +61,18 @@ def progress(*, enabled: bool) -> Iterator[Callable[[float], None] | None]:
 
 def summary(result: Result) -> str:
     """The summary of a run, on one screen."""
-    told = result.summary
+    values = result.summary
     known = [
-        *_users(told),
-        *_last_hop(told["last_hop"], told["channel"]),
-        *(_return_link(told["access"]) if "access" in told else []),
-        *_proxies(told["flows"]),
-        *path(told["path"]),
-        *(("warning", warning) for warning in told["warnings"]),
+        *_users(values),
+        *_last_hop(values["last_hop"], values["channel"]),
+        *(_return_link(values["access"]) if "access" in values else []),
+        *_proxies(values["flows"]),
+        *path(values["path"]),
+        *(("warning", warning) for warning in values["warnings"]),
     ]
     wall_s = result.provenance["wall_s"]
-    heading = f"seed {told['seed']}, {told['simulated_s']:g} s simulated in {wall_s:.2f} s, digest {told['digest']}"
-    return "\n".join([result.title, heading, "", *_flows(told["flows"]), "", *facts(known)])
+    heading = f"seed {values['seed']}, {values['simulated_s']:g} s simulated in {wall_s:.2f} s, digest {values['digest']}"
+    return "\n".join([result.title, heading, "", *_flows(values["flows"]), "", *facts(known)])
 
 
 def capacity(study: Capacity) -> str:
@@ -196,7 +196,7 @@ def _flows(flows: list[Flow]) -> list[str]:
 
 
 def _tells(flow: Flow, name: str) -> bool:
-    """Whether a column tells something of a flow of this kind."""
+    """Whether a flow of this kind has a value of the column that is worth a cell."""
     if name in _OF_CONTROLLED or name == "loss_ratio":
         return is_controlled(flow) == (name in _OF_CONTROLLED)
     if name in _OF_VOICE:
@@ -229,7 +229,7 @@ def _together(flows: list[Flow], name: str) -> str:
 
 
 def _users(summary: dict[str, Any]) -> Iterator[Fact]:
-    """The users' goodput, delays, losses and completed transfers."""
+    """Yields the lines on users: goodput, losses, late packets of calls, transfers and pages."""
     flows, users = summary["flows"], summary["users"]
     if users["count"] > 1:
         goodput = several([users[f"goodput_{name}_bps"] for name in ("min", "mean", "max")], "bit/s")
@@ -251,7 +251,7 @@ def _users(summary: dict[str, Any]) -> Iterator[Fact]:
 
 
 def _pages(pages: list[dict[str, Any]]) -> Iterator[Fact]:
-    """What users of the web have waited for."""
+    """Yields the lines on web users: pages loaded, requests that arrived, and their times."""
     if loaded := [web for web in pages if web["load_mean_s"] is not None]:
         count, clicks = (sum(web[key] for web in pages) for key in ("pages", "clicks"))
         mean = sum(web["load_mean_s"] * web["pages"] for web in loaded) / count
@@ -260,8 +260,8 @@ def _pages(pages: list[dict[str, Any]]) -> Iterator[Fact]:
         count = sum(web["requests"] for web in asked)
         mean = sum(web["request_mean_s"] * web["requests"] for web in asked) / count
         spread = [min(web["request_min_s"] for web in asked), mean, max(web["request_max_s"] for web in asked)]
-        told = f"{count} arrived, in {several(spread, 's')} (min / mean / max)"
-        yield "requests", f"{told}, the opening of their connection included"
+        arrived = f"{count} arrived, in {several(spread, 's')} (min / mean / max)"
+        yield "requests", f"{arrived}, the opening of their connection included"
 
 
 def _return_link(access: dict[str, Any]) -> Iterator[Fact]:
@@ -279,12 +279,12 @@ def _return_link(access: dict[str, Any]) -> Iterator[Fact]:
 
 def _last_hop(hop: dict[str, Any], channel: dict[str, Any]) -> Iterator[Fact]:
     reasons = ", ".join(f"{hop[key]} {words}" for key, words in _columns.dropped("last_hop").items() if hop[key])
-    told = f"; lost: {reasons}" if reasons else ""
-    told += f"; {hop['marked_packets']} marked" if hop["marked_packets"] else ""
+    lost = f"; lost: {reasons}" if reasons else ""
+    marked = f"; {hop['marked_packets']} marked" if hop["marked_packets"] else ""
     useful = hop["spectral_efficiency"]
     efficiency = "" if useful is None else f", {useful:.3f} useful bits per coded bit"
     busy = f"{100 * hop['utilisation']:.1f} % busy{efficiency}"
-    yield "last hop", f"{counted(hop['offered_packets'], 'packet')} offered{told}; {busy}"
+    yield "last hop", f"{counted(hop['offered_packets'], 'packet')} offered{lost}{marked}; {busy}"
     harq, snr = hop["harq"], channel["reference_snr_db"]
     seen = [] if snr is None else [f"Es/N0 {snr:.1f} dB in a line of sight"]
     if len(harq["decoded_after"]) == 1 and harq["failed"]:
@@ -308,7 +308,7 @@ def _proxies(flows: list[Flow]) -> Iterator[Fact]:
 
 
 def path(path: dict[str, Any]) -> Iterator[Fact]:
-    """The path's delay, and how its satellites were seen."""
+    """Yields the lines on the path: its delay, and how its satellites were seen."""
     delays = [path[f"one_way_delay_{name}_s"] for name in ("min", "mean", "max")]
     unit, scale = delay_unit(max(delays))
     outage = f", no route {100 * path['outage_ratio']:.1f} % of the time" if path["outage_ratio"] else ""
@@ -323,19 +323,19 @@ def path(path: dict[str, Any]) -> Iterator[Fact]:
     )
     seen = f"seen at {path['elevation_min_deg']:.1f} to {path['elevation_max_deg']:.1f} deg"
     shift, change = path["doppler_max_hz"], path["doppler_rate_max_hz_per_s"]
-    told = "" if shift is None else f", Doppler shift up to {shift / 1e3:.1f} kHz"
-    told += "" if shift is None or change is None else f" and {change:.0f} Hz/s"
-    yield "satellites", f"{handovers}; {seen}{told}"
+    doppler = "" if shift is None else f", Doppler shift up to {shift / 1e3:.1f} kHz"
+    doppler += "" if shift is None or change is None else f" and {change:.0f} Hz/s"
+    yield "satellites", f"{handovers}; {seen}{doppler}"
 
 
 def harq_shares(harq: dict[str, Any]) -> str:
-    """How many packets were decoded after each transmission, in percent."""
+    """Returns the shares of packets decoded after each transmission, in percent."""
     sent = sum(harq["decoded_after"]) + harq["failed"]
     return f"{' / '.join(f'{100 * count / sent:.1f}' for count in harq['decoded_after'])} %" if sent else NONE
 
 
 def harq_failed(harq: dict[str, Any]) -> str:
-    """How many were never decoded."""
+    """Returns the share of packets that were never decoded."""
     sent = sum(harq["decoded_after"]) + harq["failed"]
     return percent(harq["failed"] / sent) if sent else NONE
 

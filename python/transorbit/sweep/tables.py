@@ -29,7 +29,7 @@ def build(
 
     An input appears under its name in the scenario, not under the path from which it was read.
     """
-    names = {each.sha256: each.file for each in inputs}
+    file_of = {each.sha256: each.file for each in inputs}
     axes = list(next(iter(points.values())).values) if points else []
     first = ["point", "replication", "seed", *axes]
     runs, flows = _Columns([*first, *_ORIGIN, "digest"]), _Columns(["key", *first, "flow"])
@@ -39,11 +39,11 @@ def build(
         for index, replication, key in part:
             outcome = outcomes[key]
             head = {"point": index, "replication": replication, "seed": outcome.seed, **points[index].values}
-            _add(outcome, head, runs, flows, names)
+            _add(outcome, head, runs, flows, file_of)
     return runs.frame(), flows.frame()
 
 
-def _add(outcome: Outcome, head: Mapping[str, Any], runs: _Columns, flows: _Columns, names: Mapping[str, str]) -> None:
+def _add(outcome: Outcome, head: Mapping[str, Any], runs: _Columns, flows: _Columns, file_of: Mapping[str, str]) -> None:
     """One run, and its flows."""
     row = {**head, **{name: getattr(outcome, name) for name in _ORIGIN}, "digest": None}
     if outcome.data is None:
@@ -52,7 +52,7 @@ def _add(outcome: Outcome, head: Mapping[str, Any], runs: _Columns, flows: _Colu
     contents = outcome.contents()
     summary = contents["summary"]
     own = summary.pop("flows")
-    summary["inputs"] = [f"{each['sha256']} {names.get(each['sha256'], each['file'])}" for each in summary["inputs"]]
+    summary["inputs"] = [f"{each['sha256']} {file_of.get(each['sha256'], each['file'])}" for each in summary["inputs"]]
     runs.add(row | _flat(summary))
     steady = contents.get("steady") or [{}] * len(own)
     first = {"key": outcome.key, **head}
