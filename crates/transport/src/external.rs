@@ -9,7 +9,7 @@ pub struct ExternalPacket {
     pub number: u64,
     /// Bytes of the whole IP packet.
     pub bytes: u32,
-    /// What its owner knows it by.
+    /// The number by which its owner knows it.
     pub ticket: u32,
     /// The congestion mark of its IP header.
     pub ecn: Ecn,

@@ -4,10 +4,10 @@
 
 use units::{Duration, Time};
 
-/// What a controller changes of the probes that are still to be sent.
+/// A controller's changes of the probes that are still to be sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ProbeRequest {
-    /// Those that are due and were not sent are dropped.
+    /// Probes that are due and were not sent are dropped.
     pub drop_due: bool,
     /// These take the place of those that are not due yet.
     pub spread: Option<Spread>,

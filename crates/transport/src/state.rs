@@ -1,6 +1,6 @@
-//! The states of loss recovery, which congestion controllers are told.
+//! The states of loss recovery, which congestion controllers see.
 
-/// What the sender thinks of the path, named as in Linux.
+/// The sender's state of loss recovery, named as in Linux.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CongestionState {
     /// Nothing unusual.

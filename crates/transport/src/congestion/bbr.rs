@@ -1,9 +1,9 @@
 //! BBR, version 1 (Cardwell et al., ACM Queue 14, 2016; draft-cardwell-iccrg-bbr-congestion-control-00), as Linux 6 has
 //! it: with the allowance for aggregated acknowledgments.
 //!
-//! Simplified: traffic policers are not told from congestion (Linux looks for one where losses recur at a steady rate),
-//! so behind one BBR keeps probing above the policed rate. What is in flight is not reckoned at the instant of
-//! departure.
+//! Simplified: traffic policers are not distinguished from congestion (Linux looks for one where losses recur at a
+//! steady rate), so behind one BBR keeps probing above the policed rate. What is in flight is not reckoned at the
+//! instant of departure.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

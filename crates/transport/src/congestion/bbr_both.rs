@@ -1,4 +1,4 @@
-//! What both versions of BBR do alike.
+//! The parts that both versions of BBR share.
 
 use units::Duration;
 

@@ -46,7 +46,7 @@ pub struct Dctcp {
     window: Window,
     part: Part,
     fraction: Fraction,
-    /// What was sent when the window was last reduced for marks.
+    /// SND.NXT when the window was last reduced for marks.
     reduced: Option<u64>,
 }
 

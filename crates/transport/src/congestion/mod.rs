@@ -1,8 +1,8 @@
 //! Congestion controllers: how much may be in flight.
 //!
 //! A controller owns its [`Window`]: it opens it, says how far a loss closes it, and may take over altogether
-//! ([`Needs::drives`]). It is told what happened in small samples and events, and never reaches into the connection.
-//! The sender decides what is lost and when a reduction begins, ends and is undone; what these do to the window
+//! ([`Needs::drives`]). The sender reports to it in small samples and events; it never reaches into the connection. The
+//! sender decides what is lost and when a reduction begins, ends and is undone; what these do to the window
 //! (proportional rate reduction, a time-out) it writes there. Windows count segments.
 
 mod bbr_both;
@@ -70,7 +70,7 @@ pub trait Kind {
         Ok(())
     }
 
-    /// Its name, where it is not that of its kind.
+    /// Returns the controller's name, where it is not that of its kind.
     fn name(&self) -> Option<&str> {
         None
     }
@@ -115,11 +115,11 @@ pub enum Standard {
 /// How a window moves between losses, unless the controller drives: the conformance test holds each kind to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Growth {
-    /// It opens by at most what is acknowledged (RFC 5681 section 3.1).
+    /// The window opens by at most what is acknowledged (RFC 5681 section 3.1).
     Acknowledged,
-    /// It opens by more.
+    /// The window opens by more.
     Faster,
-    /// It opens and closes with the delay of the path.
+    /// The window opens and closes with the delay of the path.
     Delay,
 }
 
@@ -151,21 +151,21 @@ impl CongestionConfig {
     }
 }
 
-/// What a controller needs of its sender: asked once, when it is built.
+/// A controller's needs of its sender: asked once, when it is built.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Needs {
-    /// It alone moves the window, also in recovery: the sender neither reduces it nor spreads a reduction (it only
-    /// takes it to the segments in flight, and one more, when the retransmission timer expires).
+    /// The controller alone moves the window, also in recovery: the sender neither reduces it nor spreads a reduction
+    /// (it only takes it to the segments in flight, and one more, when the retransmission timer expires).
     pub drives: bool,
-    /// Samples carry delivery rates, and [`Event::Lost`] tells of each lost segment.
+    /// Samples carry delivery rates, and each lost segment is reported as [`Event::Lost`].
     pub rates: bool,
-    /// [`Event::Sent`] tells of each segment sent.
+    /// Each segment sent is reported as [`Event::Sent`].
     pub sent: bool,
-    /// It sets a rate ([`CongestionController::pacing_rate`]).
+    /// The controller sets a rate ([`CongestionController::pacing_rate`]).
     pub paces: bool,
-    /// It keeps time ([`CongestionController::poll_timeout`]).
+    /// The controller keeps time ([`CongestionController::poll_timeout`]).
     pub timer: bool,
-    /// It has probes sent ([`CongestionController::poll_probes`]) instead of a slow start.
+    /// The controller has probes sent ([`CongestionController::poll_probes`]) instead of a slow start.
     pub probes: bool,
 }
 
@@ -174,7 +174,7 @@ pub trait CongestionController: Send {
     /// The window and the slow start threshold.
     fn window(&self) -> &Window;
 
-    /// The same, for what loss recovery does to them.
+    /// Returns the window, for loss recovery to change.
     fn window_mut(&mut self) -> &mut Window;
 
     /// An acknowledgment with news.
@@ -183,7 +183,7 @@ pub trait CongestionController: Send {
     /// Something else happened. At [`Event::Congestion`] the threshold is to be set.
     fn on_event(&mut self, now: Time, event: &Event);
 
-    /// What it needs of the sender.
+    /// Returns the controller's needs of the sender.
     fn needs(&self) -> Needs {
         Needs::default()
     }
@@ -204,13 +204,13 @@ pub trait CongestionController: Send {
         None
     }
 
-    /// What changes of the probes to be sent: asked after each sample and event.
+    /// Returns the changes of the probes to be sent: asked after each sample and event.
     fn poll_probes(&mut self) -> ProbeRequest {
         ProbeRequest::default()
     }
 }
 
-/// What a controller is built for.
+/// The facts for which a controller is built.
 #[derive(Clone, Copy, Debug)]
 pub struct Start {
     /// Payload bytes of a full segment.
@@ -246,7 +246,7 @@ pub type FindControl<'a> = dyn FnMut(&str) -> Option<MakeControl> + 'a;
 
 /// A user's controller.
 pub trait Control: Send {
-    /// What it needs of the sender: asked once. [`Needs::probes`] is not for it.
+    /// Returns the controller's needs of the sender: asked once. [`Needs::probes`] is not for it.
     fn needs(&self) -> Needs;
 
     /// An acknowledgment with news.
@@ -266,7 +266,7 @@ pub struct View {
     pub threshold: f64,
 }
 
-/// What a user's controller says.
+/// The answer of a user's controller.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Answer {
     /// The window in segments, at least 1; the sender uses the whole ones. `None` leaves it.

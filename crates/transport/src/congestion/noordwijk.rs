@@ -78,7 +78,7 @@ pub struct Noordwijk {
     interval: Duration,
     /// Segments that the burst in progress may still send; 0 between bursts.
     allowance: u32,
-    /// What it has sent.
+    /// Segments that the burst has sent.
     sent: u32,
     /// The sizes of bursts not yet acknowledged, the oldest first.
     bursts: VecDeque<u32>,

@@ -57,15 +57,15 @@ pub struct Peach {
     srtt: Duration,
     /// Whether the next segment begins a sudden start, as soon as a round-trip time is known.
     sudden: bool,
-    /// What changes of the dummies still to be sent.
+    /// The changes of the dummies that are still to be sent.
     request: ProbeRequest,
     /// Dummies that rapid recovery may still send: one for each segment delivered (adsn).
     allowed: u32,
-    /// Their acknowledgments that still open nothing (wdsn).
+    /// Acknowledgments of dummies that still open nothing (wdsn).
     ignored: u32,
     /// The window that dummies may open.
     ceiling: u32,
-    /// What they have opened while the recovery still holds the window.
+    /// Segments by which dummies have opened the window, while the recovery still holds it.
     earned: u32,
 }
 

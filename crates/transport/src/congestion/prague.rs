@@ -82,7 +82,7 @@ pub struct Prague {
 #[derive(Clone, Copy, Debug)]
 struct Reduced {
     at: Time,
-    /// What was sent then.
+    /// SND.NXT at that instant.
     nxt: u64,
     /// The window before.
     from: u32,

@@ -1,4 +1,4 @@
-//! What a sender tells a controller: acknowledgments in small samples, and events.
+//! The signals from a sender to its controller: acknowledgments in small samples, and events.
 
 use units::{Duration, Time};
 
@@ -27,7 +27,7 @@ pub struct AckSample {
     pub una: u64,
     /// See `una`.
     pub nxt: u64,
-    /// A round-trip time measured by this acknowledgment, of the newest segment that it tells of.
+    /// A round-trip time measured by this acknowledgment, of the newest segment that it covers.
     pub rtt: Option<Duration>,
     /// Smoothed round-trip time (RFC 6298); zero before the first measurement.
     pub srtt: Duration,
@@ -41,13 +41,14 @@ pub struct AckSample {
     /// Whether the window was full: if not, the application or the receiver limits, and the window must not grow (RFC
     /// 7661).
     pub window_limited: bool,
-    /// What the sender thinks of the path after this acknowledgment.
+    /// The sender's state of loss recovery after this acknowledgment.
     pub state: CongestionState,
-    /// It echoes a congestion mark (RFC 3168 ECE), or tells of one a controller that does not take the count.
+    /// The acknowledgment echoes a congestion mark (RFC 3168 ECE), or reports one to a controller that does not take
+    /// the count.
     pub ece: bool,
-    /// Segments newly known to be delivered with a congestion mark, as accurate feedback tells (RFC 9768).
+    /// Segments newly known to be delivered with a congestion mark, by accurate feedback (RFC 9768).
     pub marked: u32,
-    /// Their payload bytes.
+    /// Payload bytes of the segments in `marked`.
     pub marked_bytes: u64,
     /// Segments are spaced by the sender, not by acknowledgments alone.
     pub paced: bool,
@@ -56,7 +57,7 @@ pub struct AckSample {
 }
 
 impl AckSample {
-    /// Whether anything was delivered or lost, or a mark is told of.
+    /// Whether anything was delivered or lost, or a mark is reported.
     #[inline]
     pub(crate) fn has_news(&self) -> bool {
         self.delivered > 0 || self.acked > 0 || self.lost > 0 || self.ece || self.marked > 0
@@ -66,7 +67,7 @@ impl AckSample {
 /// A delivery rate (draft-cheng-iccrg-delivery-rate-estimation). All counts are in segments.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RateSample {
-    /// Segments delivered between the sending of the newest segment that the acknowledgment tells of and now.
+    /// Segments delivered between the sending of the newest segment that the acknowledgment covers and now.
     pub delivered: u32,
     /// Segments taken for lost in the same time.
     pub lost: u32,
@@ -75,7 +76,7 @@ pub struct RateSample {
     pub prior_delivered: u64,
     /// Segments in flight when that segment had been sent, it included.
     pub tx_in_flight: u32,
-    /// The longer of the times it took to send them and to have them acknowledged; `None` where neither can be told
+    /// The longer of the times it took to send them and to have them acknowledged; `None` where neither is certain
     /// (shorter than the shortest round-trip time).
     pub interval: Option<Duration>,
     /// Whether the application left the path idle in that time: the rate may then be too low.
@@ -126,7 +127,7 @@ pub struct Congestion {
     pub mss: u32,
 }
 
-/// What else happens to a sender.
+/// An event at a sender other than an acknowledgment.
 #[derive(Clone, Copy, Debug)]
 pub enum Event {
     /// The connection is established, and no data have been sent yet: the initial window may be set.

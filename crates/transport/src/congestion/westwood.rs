@@ -3,8 +3,8 @@
 //!
 //! Where the estimate asks for more than the window is when a recovery begins, the window stays: a loss never opens it.
 //! In Linux 2.6.22, as ns-2 has it, the estimate is the window in a recovery, half the window the threshold after it,
-//! and the shortest round-trip time that of the smoothed ones: ns-2.35 tells neither of a time-out (`CA_EVENT_FRTO`)
-//! nor of the end of a recovery (`CA_EVENT_COMPLETE_CWR`).
+//! and the shortest round-trip time that of the smoothed ones: ns-2.35 reports neither a time-out (`CA_EVENT_FRTO`) nor
+//! the end of a recovery (`CA_EVENT_COMPLETE_CWR`).
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -139,7 +139,7 @@ impl Window {
         }
     }
 
-    /// What RFC 5681 does when an acknowledgment may open the window: for controllers that fall back to it.
+    /// Opens the window after an acknowledgment as RFC 5681 does, for controllers that fall back to it.
     pub fn grow_as_reno(&mut self, acked: u32) {
         if self.is_of_2007() {
             if !self.open_slowly() {
@@ -176,7 +176,7 @@ impl Window {
 mod tests {
     use super::*;
 
-    /// What is counted for the rules of Linux 2.6.22 opens no window by another rule.
+    /// Segments counted for the rules of Linux 2.6.22 open no window by another rule.
     #[test]
     fn two_rules_count_apart() {
         let mut window = Window::new(10, u32::MAX).of_2007(true);

@@ -12,7 +12,7 @@
 //!   be sent now to `send`, in order, and its [`Answer`] holds all that is asked after a packet. Nothing else has to be
 //!   polled.
 //! - What most packets are answered by is one packet or none: [`Endpoint::answer`] writes it where the packet was.
-//! - Both ends of a connection are told of its opening: [`Act::Open`] at the end that opens it, [`Act::Accept`] at the
+//! - The opening of a connection is handed to both ends: [`Act::Open`] at the end that opens it, [`Act::Accept`] at the
 //!   other.
 //! - A proxy is an application between two endpoints: it writes what [`Answer::delivered`] says has arrived at the one
 //!   into the other, and reads by [`Act::Read`] what [`Answer::acknowledged`] says has left the other.
@@ -52,15 +52,16 @@ pub trait Kind {
         Ok(())
     }
 
-    /// What it offers to applications.
+    /// Returns what it offers to applications.
     fn services(&self) -> &'static [Service];
 
-    /// What its flows would offer with another value of one of its options: the option, the value and the services.
+    /// Returns another value of one of its options, with the services that its flows would then offer: the option, the
+    /// value and the services.
     fn other_services(&self) -> Option<(&'static str, &'static str, &'static [Service])> {
         None
     }
 
-    /// Whether a sender tells what the other end has received in order ([`Answer::acknowledged`]), as a proxy asks.
+    /// Whether a sender reports what the other end has received in order ([`Answer::acknowledged`]), as a proxy asks.
     fn tells_acknowledged(&self) -> bool {
         false
     }
@@ -96,7 +97,7 @@ pub trait Kind {
     fn build(&self, default_packet: u32) -> Arc<dyn Transport>;
 }
 
-/// What a transport offers to applications.
+/// A service of a transport for applications.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Service {
     /// A byte stream in each direction.
@@ -165,7 +166,7 @@ impl TransportConfig {
     }
 }
 
-/// What an IP packet carries, by the transport that made it.
+/// The content of an IP packet, by the transport that made it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Payload {
     /// A TCP segment.
@@ -178,7 +179,7 @@ pub enum Payload {
     External(ExternalPacket),
 }
 
-/// What a network asks of a payload, all at once.
+/// The properties of a payload that a network asks for, all at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Outline {
     /// [`Payload::wire_bytes`].
@@ -284,7 +285,7 @@ impl Payload {
     }
 }
 
-/// What an application does at its end.
+/// An action of an application at its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Act {
     /// Opens the connection; of datagrams: begins.
@@ -311,7 +312,7 @@ pub enum Act {
     Offer {
         /// Bytes of the whole IP packet.
         bytes: u32,
-        /// What its owner knows it by.
+        /// The number by which its owner knows it.
         ticket: u32,
         /// The congestion mark of its IP header.
         ecn: Ecn,
@@ -329,7 +330,7 @@ pub enum Input<'a> {
     Acted,
 }
 
-/// What an endpoint is asked to answer in place: see [`Endpoint::answer`].
+/// An input that an endpoint is asked to answer in place: see [`Endpoint::answer`].
 #[derive(Clone, Copy, Debug)]
 pub enum Prompt {
     /// The packet there arrives from the other end.
@@ -340,20 +341,20 @@ pub enum Prompt {
     More,
 }
 
-/// What comes of a [`Prompt`].
+/// The reply of an endpoint to a [`Prompt`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u8)] // told apart without looking into the answer
+#[repr(u8)] // distinguished without reading the answer
 pub enum Reply {
-    /// Nothing has happened.
+    /// The endpoint has done nothing: the caller uses [`Endpoint::handle`].
     Refused,
-    /// All that is asked after it.
+    /// The input was handled, and `answer` is the endpoint's state after it.
     Whole {
         /// How often the data of the packet that is written there were sent before; `None` if none is to be sent.
         sent: Option<u32>,
         /// As of [`Endpoint::handle`].
         answer: Answer,
     },
-    /// The same where neither the window nor [`Answer::acknowledged`] nor [`Answer::wake`] has changed.
+    /// As [`Reply::Whole`], where neither the window nor [`Answer::acknowledged`] nor [`Answer::wake`] has changed.
     Brief {
         /// Whether the packet that is written there is to be sent; its data were not sent before.
         sent: bool,
@@ -368,12 +369,12 @@ pub enum Reply {
     },
 }
 
-/// Everything that is asked of an endpoint after an input.
+/// The state of an endpoint after an input, as far as its caller uses it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Answer {
     /// Payload bytes that have arrived for the application since the flow began: in order, or by datagrams.
     pub delivered: u64,
-    /// Payload bytes that the other end is known to have received in order; 0 where nobody tells.
+    /// Payload bytes that the other end is known to have received in order; 0 where the transport does not report it.
     pub acknowledged: u64,
     /// The congestion window in packets, if there is one.
     pub window: Option<u32>,
@@ -390,12 +391,12 @@ pub enum Wake {
     At(Option<Time>),
 }
 
-/// The instant that the caller was told last; it is told again only if it changes.
+/// The wake-up that was last reported to the caller. It is reported again only if it changes.
 #[derive(Clone, Copy, Debug)]
-struct Told(Time);
+struct ReportedWake(Time);
 
-impl Told {
-    const NEVER: Told = Told(Time::MAX);
+impl ReportedWake {
+    const NEVER: ReportedWake = ReportedWake(Time::MAX);
 
     /// The caller's timer has expired: none is armed any more.
     #[inline]
@@ -403,15 +404,15 @@ impl Told {
         self.0 = Time::MAX;
     }
 
-    /// Whether nothing is to be told of a timer that is due at `at`.
+    /// Whether the caller knows already of a timer that is due at `at`.
     #[inline]
     fn holds(&self, at: Time) -> bool {
         self.0 == at
     }
 
-    /// What to tell of a timer that is due at `at`, [`Time::MAX`] for never.
+    /// Returns what to report of a timer that is due at `at`, [`Time::MAX`] for never.
     #[inline]
-    fn tell(&mut self, at: Time) -> Wake {
+    fn report(&mut self, at: Time) -> Wake {
         if self.0 == at {
             return Wake::Unchanged;
         }
@@ -428,10 +429,10 @@ pub trait Endpoint: Send {
     /// The application does something. It takes effect with the next [`Endpoint::handle`].
     fn act(&mut self, now: Time, act: Act);
 
-    /// What its host keeps of the other from earlier connections: told between [`Act::Open`] and what is sent first.
+    /// Hands in the host's memory of the peer from earlier connections, between [`Act::Open`] and the first packet.
     fn recall(&mut self, _memory: PeerMemory) {}
 
-    /// What its host is to keep of the other for later connections, if it keeps anything.
+    /// Returns what the host is to remember of the peer for later connections, if anything.
     fn memory(&self) -> Option<PeerMemory> {
         None
     }
@@ -468,7 +469,7 @@ pub trait Endpoint: Send {
         false
     }
 
-    /// What became of the connections, of a transport that may end them by itself.
+    /// Returns how the connections ended and were reopened, of a transport that may end them by itself.
     fn lifetime(&self) -> Option<&Lifetime> {
         None
     }
@@ -487,7 +488,7 @@ pub trait Endpoint: Send {
     /// Appends to `records` what was logged since it was asked last.
     fn poll_log(&mut self, _records: &mut Vec<u8>) {}
 
-    /// What this end has counted.
+    /// Returns the counters of this end.
     fn counters(&self) -> Counters;
 
     /// The connection at this moment, if there is one.

@@ -11,7 +11,7 @@ pub use crate::quic::QuicConfig;
 /// The short header with the longest packet number, the frame of the datagram, and the tag.
 const DATAGRAM_OVERHEAD: u32 = 1 + 8 + 4 + 9 + 16;
 
-/// What it carries, with `datagrams` and without.
+/// The services of QUIC, with `datagrams` and without.
 const DATAGRAMS: &[Service] = &[Service::Datagrams];
 const STREAMS: &[Service] = &[Service::ByteStream, Service::Streams];
 
@@ -67,7 +67,7 @@ mod end {
 
     use super::QuicConfig;
     use crate::congestion::FindControl;
-    use crate::endpoint::{Act, Answer, Endpoint, Input, Payload, SendPacket, Told, Transport, Wake};
+    use crate::endpoint::{Act, Answer, Endpoint, Input, Payload, ReportedWake, SendPacket, Transport, Wake};
     use crate::quic::connection::Connection;
     use crate::quic::library::Settings;
     use crate::quic::{Client, Lifetime};
@@ -106,7 +106,7 @@ mod end {
             Box::new(QuicEnd {
                 settings: Arc::clone(&self.settings),
                 entropy,
-                told: Told::NEVER,
+                reported: ReportedWake::NEVER,
                 logs: false,
                 connection: None,
             })
@@ -117,7 +117,7 @@ mod end {
     struct QuicEnd {
         settings: Arc<Settings>,
         entropy: u64,
-        told: Told,
+        reported: ReportedWake,
         logs: bool,
         connection: Option<Box<Connection>>,
     }
@@ -163,7 +163,7 @@ mod end {
                 Input::Packet(Payload::Quic(packet)) => connection.handle_packet(now, packet),
                 Input::Packet(_) => unreachable!("a packet of another transport"),
                 Input::Timeout => {
-                    self.told.expire();
+                    self.reported.expire();
                     connection.handle_timeout(now);
                 }
                 Input::Acted => {}
@@ -181,7 +181,7 @@ mod end {
                 acknowledged: 0,
                 window: Some(connection.window()),
                 // Its pacer counts in fractions of a nanosecond: what is due at once is due at the next instant.
-                wake: self.told.tell(connection.poll_timeout().max(now + Duration::from_nanos(1))),
+                wake: self.reported.report(connection.poll_timeout().max(now + Duration::from_nanos(1))),
             }
         }
 

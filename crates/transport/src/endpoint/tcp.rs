@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use units::{Bytes, FieldError, Time};
 
-use super::{Act, Answer, Endpoint, Input, Kind, Payload, Prompt, Reply, SendPacket, Service, Told, Transport, Wake};
+use super::{
+    Act, Answer, Endpoint, Input, Kind, Payload, Prompt, Reply, ReportedWake, SendPacket, Service, Transport, Wake,
+};
 use crate::congestion::FindControl;
 pub use crate::tcp::TcpConfig;
 use crate::tcp::{Connection, Counters, InPlace, Info, MAX_WINDOW, PeerMemory, Segment, Settings, State};
@@ -81,7 +83,7 @@ pub struct TcpEnd {
     entropy: u64,
     /// Data are kept in the receive buffer until [`Act::Read`] takes them.
     holds_reads: bool,
-    told: Told,
+    reported: ReportedWake,
     connection: Option<Box<Connection>>,
 }
 
@@ -89,7 +91,7 @@ impl TcpEnd {
     /// An end of a connection that either end may open. `entropy` differs between the ends of a run, for controllers
     /// with a random phase. Both ends need the same settings if these open connections without a handshake.
     pub fn new(settings: Arc<Settings>, entropy: u64) -> TcpEnd {
-        TcpEnd { settings, entropy, holds_reads: false, told: Told::NEVER, connection: None }
+        TcpEnd { settings, entropy, holds_reads: false, reported: ReportedWake::NEVER, connection: None }
     }
 
     fn open(&mut self, now: Time, opens: bool) {
@@ -148,7 +150,7 @@ impl Endpoint for TcpEnd {
             Input::Packet(Payload::Tcp(segment)) => connection.handle_segment(now, segment),
             Input::Packet(_) => unreachable!("a packet of another transport"),
             Input::Timeout => {
-                self.told.expire();
+                self.reported.expire();
                 connection.handle_timeout(now);
             }
             Input::Acted => {}
@@ -159,7 +161,7 @@ impl Endpoint for TcpEnd {
                 break;
             }
         }
-        state(connection, &mut self.told)
+        state(connection, &mut self.reported)
     }
 
     fn answer(&mut self, now: Time, prompt: Prompt, payload: &mut Payload) -> Reply {
@@ -172,14 +174,14 @@ impl Endpoint for TcpEnd {
         let sent = match answered {
             InPlace::Refused => return Reply::Refused,
             InPlace::First(sent) => return Reply::First { sent },
-            InPlace::Acknowledged if self.told.holds(connection.next_timeout()) => {
+            InPlace::Acknowledged if self.reported.holds(connection.next_timeout()) => {
                 return Reply::Brief { sent: true, delivered: connection.delivered_bytes() };
             }
             InPlace::Acknowledged => Some(0),
             InPlace::Nothing => None,
             InPlace::One(sent) => Some(sent),
         };
-        Reply::Whole { sent, answer: state(connection, &mut self.told) }
+        Reply::Whole { sent, answer: state(connection, &mut self.reported) }
     }
 
     fn has_received(&self, sequence: u64) -> bool {
@@ -214,12 +216,12 @@ fn answer_further(connection: &mut Connection, now: Time, payload: &mut Payload)
 
 /// All that is asked of a connection after an input.
 #[inline(always)]
-fn state(connection: &Connection, told: &mut Told) -> Answer {
+fn state(connection: &Connection, reported: &mut ReportedWake) -> Answer {
     Answer {
         delivered: connection.delivered_bytes(),
         acknowledged: connection.counters().bytes_acked,
         window: Some(connection.window()),
-        wake: told.tell(connection.next_timeout()),
+        wake: reported.report(connection.next_timeout()),
     }
 }
 

@@ -33,7 +33,7 @@ pub(crate) struct Connection {
     ledger: Sending,
     arrived: Arrived,
     streams: BTreeMap<u64, Stream>,
-    /// Streams on which more has arrived than the application was told, and how much in all.
+    /// Streams on which more has arrived than was reported to the application, and how much in all.
     grown: BTreeMap<u64, u64>,
     /// Datagrams written before the connection could take them.
     waiting: Vec<u32>,
@@ -194,7 +194,7 @@ impl Connection {
         }
     }
 
-    /// What became of the connections.
+    /// Returns how the connections ended and were reopened.
     pub fn lifetime(&self) -> &Lifetime {
         &self.lifetime
     }
@@ -408,7 +408,7 @@ impl Connection {
         self.streams.get(&FIRST).is_some_and(done)
     }
 
-    /// What this end has counted.
+    /// Returns the counters of this end.
     pub fn counters(&self) -> Counters {
         let core = self.control.lock();
         Counters {

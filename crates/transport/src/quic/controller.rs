@@ -1,10 +1,10 @@
 //! Our congestion controllers behind the library's trait, and the library's own beside them.
 //!
-//! The library counts bytes and tells of each packet; ours count segments, which here are packets, and are told of each
-//! acknowledgment ([`AckSample`]) and of what else happens ([`Event`]). What is the sender's part with TCP stands here:
-//! a reduction begins with the first loss of a packet that was sent after the one before began, takes the window to the
-//! threshold at once, and ends when a packet sent since has arrived (RFC 9002 section 7.3.2); persistent congestion
-//! (section 7.6) is TCP's time-out.
+//! The library counts bytes and reports each packet; ours count segments, which here are packets, and take each
+//! acknowledgment ([`AckSample`]) and each other event ([`Event`]). The sender's part with TCP stands here: a reduction
+//! begins with the first loss of a packet that was sent after the one before began, takes the window to the threshold
+//! at once, and ends when a packet sent since has arrived (RFC 9002 section 7.3.2); persistent congestion (section 7.6)
+//! is TCP's time-out.
 
 use core::net::SocketAddr;
 use std::any::Any;
@@ -24,7 +24,7 @@ use super::rate::{Ledger, Sent};
 use crate::congestion::{AckSample, Cause, Congestion, CongestionController, Event, Needs, Standard, Start};
 use crate::state::CongestionState;
 
-/// What a controller is made for.
+/// The facts for which a controller is made.
 #[derive(Clone, Debug)]
 pub(super) struct Facts {
     pub config: QuicConfig,
@@ -34,7 +34,7 @@ pub(super) struct Facts {
     pub clock: Clock,
 }
 
-/// A controller and what its sender knows: shared by the connection, which tells it, and the end, which asks.
+/// A controller and its sender's state: shared by the connection, which reports to it, and the end, which asks.
 pub(super) struct Core {
     facts: Facts,
     control: Control,
@@ -44,7 +44,7 @@ pub(super) struct Core {
     recovery: Option<Recovery>,
     prior: Option<(u32, u32)>,
     established: bool,
-    /// Packets with marks by the last acknowledgment, and those that the controller was told of.
+    /// Packets with marks by the last acknowledgment, and those that were reported to the controller.
     marks: [u64; 2],
     pub rtt: Rtt,
     /// Reductions for losses and for persistent congestion.
@@ -67,7 +67,7 @@ struct Recovery {
     state: CongestionState,
 }
 
-/// What an acknowledgment has brought so far.
+/// The news of an acknowledgment so far.
 #[derive(Default)]
 struct News {
     delivered: u32,
@@ -294,7 +294,7 @@ impl Core {
 
     /// An acknowledgment is over: `in_flight` bytes are left, and the application may have had nothing more to send.
     fn end_acks(&mut self, now: Time, in_flight: u64, app_limited: bool) {
-        // Packets of the handshake leave with their keys, and nobody tells.
+        // Packets of the handshake leave with their keys, and the library does not report it.
         self.ledger.in_flight = self.ledger.in_flight.min(in_flight.div_ceil(20) as u32);
         let News { delivered, lost, in_flight_before, newest } = std::mem::take(&mut self.news);
         let Some(newest) = newest else { return };
@@ -310,8 +310,8 @@ impl Core {
         }
         let rate = self.needs().rates.then(|| self.ledger.sample(now, &newest, min_rtt));
         let (una, nxt) = self.ledger.span();
-        let [counted, told] = &mut self.marks;
-        let marked = (*counted - std::mem::replace(told, *counted)) as u32;
+        let [counted, reported] = &mut self.marks;
+        let marked = (*counted - std::mem::replace(reported, *counted)) as u32;
         let state = self.state();
         if let Control::Own { controller, takes_marks, .. } = &mut self.control {
             let marked = if *takes_marks { marked } else { 0 };
@@ -445,7 +445,7 @@ impl Control {
     }
 }
 
-/// What the library holds of a [`Core`].
+/// The library's handle of a [`Core`].
 #[derive(Clone)]
 pub(super) struct Shared(pub Arc<Mutex<Core>>);
 

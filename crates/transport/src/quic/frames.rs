@@ -1,8 +1,8 @@
-//! What a datagram carries, read from its bytes (RFC 9000 sections 17 and 19): possible as nothing is encrypted.
+//! The frames of a datagram, read from its bytes (RFC 9000 sections 17 and 19): possible as nothing is encrypted.
 
 use super::handshake::TAG;
 
-/// Who is told of the frames of a datagram.
+/// A visitor of the frames of a datagram.
 pub(super) trait Visitor {
     /// Data of a stream, `len` bytes from `offset` on.
     fn stream(&mut self, id: u64, offset: u64, len: u64);
@@ -78,7 +78,7 @@ impl Packet {
         Packet { kind: PacketKind::of(first), number: [value, number.len() as u64], bytes }
     }
 
-    /// Its number where `expected` comes next (RFC 9000 section A.3).
+    /// Returns the full packet number where `expected` comes next (RFC 9000 section A.3).
     pub fn full_number(&self, expected: u64) -> u64 {
         let [low, len] = self.number;
         let window = 1 << (8 * len);

@@ -52,9 +52,9 @@ impl NoKey {
 }
 
 impl PacketKey for NoKey {
-    // The tag is the packet's number: a cipher that authenticates takes it for its nonce (RFC 9001 section 5.3), so
-    // that a packet fails which came so late that its shortened number is read as another. Beside it stands the
-    // generation of the keys: one fails, too, that came after its keys were left.
+    // The tag consists of the packet's number and the generation of the keys. A cipher with authentication takes the
+    // number for its nonce (RFC 9001 section 5.3), so a packet fails to open if it is so late that its shortened number
+    // is read as another, or if its keys are no longer in use.
     fn encrypt(&self, _path: PathId, packet: u64, buf: &mut [u8], _header_len: usize) {
         let tag = buf.len() - TAG;
         buf[tag..].copy_from_slice(&self.tag(packet));
@@ -166,10 +166,10 @@ struct Handshake {
     step: Step,
     own: TransportParameters,
     peer: Option<TransportParameters>,
-    /// What of the next message has come.
+    /// Bytes of the next message that have come.
     input: Vec<u8>,
-    /// It was said that the peer's parameters are there.
-    told: bool,
+    /// Whether the library knows that the peer's parameters have come.
+    reported: bool,
     /// Updates of the keys.
     generation: u64,
 }
@@ -184,7 +184,7 @@ impl Handshake {
             own: *own,
             peer: None,
             input: Vec::new(),
-            told: false,
+            reported: false,
             generation: 0,
         })
     }
@@ -259,7 +259,7 @@ impl Session for Handshake {
                 break; // what follows belongs to other keys
             }
         }
-        Ok(self.peer.is_some() && !std::mem::replace(&mut self.told, true))
+        Ok(self.peer.is_some() && !std::mem::replace(&mut self.reported, true))
     }
 
     /// The parameters of the other end; a client that resumes remembers them, and they are its own.

@@ -1,4 +1,4 @@
-//! What a connection of the library draws: its identifiers, and the time of its tokens.
+//! The random values of a connection of the library: its identifiers, and the time of its tokens.
 
 use std::time::UNIX_EPOCH;
 

@@ -37,17 +37,17 @@ impl Settings {
     }
 }
 
-/// What a sender buffers at most, beside the window of the receiver.
+/// The most bytes that a sender buffers, beside the window of the receiver.
 const SEND_WINDOW: u64 = 64 << 20;
 
-/// What one end has of a connection.
+/// One end's part of a connection.
 pub(super) struct Library {
     pub endpoint: Endpoint,
     /// From the opening on, or the first packet.
     pub live: Option<(ConnectionHandle, Noq)>,
 }
 
-/// What it is made for.
+/// The facts for which it is made.
 pub(super) struct Start<'a> {
     pub settings: &'a Settings,
     pub clock: Clock,

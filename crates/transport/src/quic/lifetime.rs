@@ -1,4 +1,4 @@
-//! What becomes of the connections of a flow: how they end before their application does, and where they go.
+//! The life of a flow's connections: how they end before their application does, and where they go.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -76,7 +76,7 @@ impl fmt::Display for EndCause {
 }
 
 impl Lifetime {
-    /// Of both ends of a connection: the end that was known first.
+    /// Returns the end of a connection that was known first, at either end.
     pub fn first_end(ends: [&Lifetime; 2]) -> Option<&Ended> {
         ends.into_iter().filter_map(|end| end.ended.as_ref()).min_by_key(|ended| ended.at)
     }
@@ -110,19 +110,19 @@ impl Lifetime {
     }
 }
 
-/// What the client's application tells with a connection that it opens after one has ended: which streams go on, and
-/// where. Streams are named by their identifiers in the first connection.
+/// The client's request with a connection that it opens after one has ended: which streams go on, and where. Streams
+/// are named by their identifiers in the first connection.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Resume {
-    /// The number of the connection; the first has 0, and nothing to tell.
+    /// The number of the connection; the first has 0, and no request.
     pub connection: u32,
     /// The streams that are opened first, in this order: they carry on one each.
     pub(super) carried: Vec<u64>,
     /// The next stream that is a new one.
     pub(super) next: u64,
-    /// Of each stream, how much has arrived in order at the client: the server sends the rest.
+    /// By stream, the bytes that have arrived in order at the client: the server sends the rest.
     pub(super) has: BTreeMap<u64, u64>,
-    /// Of each stream, where what the client sends begins, if not at its beginning.
+    /// By stream, the offset from which the client sends, if not from its beginning.
     pub(super) from: BTreeMap<u64, u64>,
 }
 

@@ -15,17 +15,18 @@ pub struct QuicPacket {
     pub ecn: Ecn,
     /// The number of the user's address that it comes from or goes to: how often the address has changed before.
     pub address: u32,
-    /// What of the application it carries.
+    /// The application's data that the packet carries.
     pub content: Content,
     /// Of a connection after the first: which it is, and what the client said when it opened it.
     pub resume: Option<Arc<Resume>>,
-    /// What a client learns from the headers of answers, where it may open another connection.
+    /// The answers of an end so far, where the client may open another connection.
     pub answered: Answered,
     /// The UDP payload.
     pub bytes: Arc<[u8]>,
 }
 
-/// How far an end has answered on the first stream, as the headers of an answer tell its length.
+/// How far an end has answered on the first stream. A client would read it in the headers of an answer, which give its
+/// length.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Answered {
     /// Where in the stream what the application has written ends.
@@ -34,7 +35,7 @@ pub struct Answered {
     pub(super) read: u64,
 }
 
-/// What of the application a packet carries.
+/// The application's data in a packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Content {
     /// Nothing.

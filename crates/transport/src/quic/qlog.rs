@@ -17,12 +17,12 @@ pub(super) struct Qlog {
     next: [[u64; 3]; 2],
     /// Packets of the handshake, which are not lost by their numbers alone: kind, number and bytes.
     early: Vec<(PacketKind, u64, usize)>,
-    /// What was told last.
+    /// The metrics that were logged last.
     metrics: Metrics,
     state: &'static str,
 }
 
-/// What a sender knows of its path.
+/// The metrics of a sender's path.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Metrics {
     pub latest: Duration,
@@ -154,24 +154,24 @@ impl Qlog {
         self.event(now, "recovery:packet_lost", json!({ "header": header }));
     }
 
-    /// Tells what of the metrics has changed.
+    /// Logs the metrics that have changed.
     pub fn metrics(&mut self, now: Time, metrics: Metrics) {
         let known = std::mem::replace(&mut self.metrics, metrics);
         let mut data = serde_json::Map::new();
-        let mut tell = |name: &str, changed: bool, value: Value| {
+        let mut log = |name: &str, changed: bool, value: Value| {
             if changed {
                 data.insert(name.to_owned(), value);
             }
         };
-        tell("latest_rtt", known.latest != metrics.latest, millis(metrics.latest));
-        tell("smoothed_rtt", known.smoothed != metrics.smoothed, millis(metrics.smoothed));
-        tell("min_rtt", known.min != metrics.min, millis(metrics.min));
-        tell("rtt_variance", known.variation != metrics.variation, millis(metrics.variation));
-        tell("congestion_window", known.window_bytes != metrics.window_bytes, json!(metrics.window_bytes));
-        tell("ssthresh", known.threshold_bytes != metrics.threshold_bytes, json!(metrics.threshold_bytes));
-        tell("bytes_in_flight", known.in_flight_bytes != metrics.in_flight_bytes, json!(metrics.in_flight_bytes));
+        log("latest_rtt", known.latest != metrics.latest, millis(metrics.latest));
+        log("smoothed_rtt", known.smoothed != metrics.smoothed, millis(metrics.smoothed));
+        log("min_rtt", known.min != metrics.min, millis(metrics.min));
+        log("rtt_variance", known.variation != metrics.variation, millis(metrics.variation));
+        log("congestion_window", known.window_bytes != metrics.window_bytes, json!(metrics.window_bytes));
+        log("ssthresh", known.threshold_bytes != metrics.threshold_bytes, json!(metrics.threshold_bytes));
+        log("bytes_in_flight", known.in_flight_bytes != metrics.in_flight_bytes, json!(metrics.in_flight_bytes));
         let packets = metrics.in_flight_packets;
-        tell("packets_in_flight", known.in_flight_packets != packets, json!(packets));
+        log("packets_in_flight", known.in_flight_packets != packets, json!(packets));
         data.retain(|_, value| !value.is_null());
         if !data.is_empty() {
             self.event(now, "recovery:metrics_updated", Value::Object(data));

@@ -21,7 +21,7 @@ pub(super) struct Sent {
     settled: bool,
 }
 
-/// What is in flight and what has become of the rest, in packets that ask for an acknowledgment.
+/// The packets that ask for an acknowledgment: those in flight, and counts of the others.
 #[derive(Debug)]
 pub(super) struct Ledger {
     sent: VecDeque<Sent>,
@@ -101,7 +101,7 @@ impl Ledger {
         Some(LostSegment { tx_in_flight, lost_since: (self.lost - lost) as u32, app_limited })
     }
 
-    /// Takes out packet `number`. The handshake's packets have numbers of their own: `at` tells them apart.
+    /// Takes out packet `number`. The handshake's packets have numbers of their own: `at` distinguishes them.
     fn settle(&mut self, number: u64, at: Option<Time>) -> Option<Sent> {
         let is_it = |sent: &Sent| sent.number == number && at.is_none_or(|at| sent.at == at) && !sent.settled;
         let guess = self.sent.partition_point(|sent| sent.number < number);

@@ -26,7 +26,7 @@ pub(super) fn stream_and_offset(position: u64) -> (u64, u64) {
     (position >> OFFSET_BITS, position & ((1 << OFFSET_BITS) - 1))
 }
 
-/// What the application does with one stream, at this end.
+/// The application's writes and reads of one stream, at this end.
 #[derive(Debug, Default)]
 pub(super) struct Stream {
     pub id: Option<StreamId>,
@@ -111,10 +111,10 @@ impl Stream {
     }
 }
 
-/// What was sent, to tell what is retransmitted.
+/// The ends of the data that were sent, by which retransmissions are recognised.
 #[derive(Debug, Default)]
 pub(super) struct Sending {
-    /// Of each stream, the end of what was sent.
+    /// By stream, the end of the data that were sent.
     ends: BTreeMap<u64, u64>,
     /// How often the data at a position were retransmitted.
     retransmissions: BTreeMap<u64, u32>,
@@ -123,7 +123,7 @@ pub(super) struct Sending {
     datagrams: u64,
 }
 
-/// What a packet that is being sent holds.
+/// A packet that is being sent.
 pub(super) struct Outgoing<'a> {
     pub sending: &'a mut Sending,
     pub names: Option<&'a Resume>,
@@ -172,7 +172,7 @@ impl Visitor for Outgoing<'_> {
     }
 }
 
-/// What has arrived in any order, of all connections.
+/// Data that have arrived in any order, over all connections.
 #[derive(Debug, Default)]
 pub(super) struct Arrived {
     pub streams: BTreeMap<u64, Received>,
@@ -180,7 +180,7 @@ pub(super) struct Arrived {
     pub from: BTreeMap<u64, u64>,
 }
 
-/// What a packet that arrives holds.
+/// A packet that arrives.
 pub(super) struct Incoming<'a> {
     pub arrived: &'a mut Arrived,
     pub names: Option<&'a Resume>,

@@ -49,7 +49,7 @@ pub(super) fn handshake_ace(ecn: Ecn) -> u8 {
     }
 }
 
-/// What a SYN or SYN-ACK asks for or agrees to.
+/// The feedback that a SYN or SYN-ACK asks for or agrees to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Offer {
     None,
@@ -67,7 +67,8 @@ impl Offer {
         }
     }
 
-    /// Returns the offer of the SYN-ACK that answers a SYN with all three bits: one that repeats them is broken (table 2).
+    /// Returns the offer of the SYN-ACK that answers a SYN with all three bits: one that repeats them is broken (table
+    /// 2).
     pub fn of_syn_ack(flags: Flags) -> Offer {
         match ace(flags) {
             0b000 | 0b111 => Offer::None,

@@ -290,7 +290,7 @@ impl Connection {
         info
     }
 
-    /// What has happened so far.
+    /// Returns the counters.
     #[inline]
     pub fn counters(&self) -> &Counters {
         &self.counters

@@ -1,54 +1,54 @@
 //! TCP Fast Open (RFC 7413), as Linux does it: data in the SYN for a server that has given a cookie before.
 //!
-//! What is simplified, and who could notice: a cookie is a name and a length instead of the server's cipher text, and
-//! never expires; a server always has room in its queue of connections that are half open; a client does not give up
-//! Fast Open for a while after time-outs (Linux' detection of middleboxes that swallow such SYNs), but each connection
-//! falls back by itself.
+//! What is simplified, and who could notice: a cookie is a number and a length, not the server's cipher text, and never
+//! expires; a server always has room in its queue of connections that are half open; a client does not give up Fast
+//! Open for a while after time-outs (Linux' detection of middleboxes that swallow such SYNs), but each connection falls
+//! back by itself.
 
 use super::config::{FastOpenMode, Settings};
 
 /// The option of a SYN or SYN-ACK.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FastOpenOption {
-    /// What the server has given or gives; without it the client asks for one.
+    /// The cookie that the server has given or gives; without it the client asks for one.
     pub cookie: Option<Cookie>,
     /// In the shared experimental option (RFC 6994), as before RFC 7413.
     pub experimental: bool,
 }
 
-/// What a server lets a client show that it can be reached at its address.
+/// The proof that a client can be reached at its address: the server gives it, and the client shows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cookie {
-    /// Whoever knows the name knows the cookie.
+    /// The number that stands for the cookie's contents.
     pub name: u32,
-    /// Its length, 4 to 16 bytes and even.
+    /// The length, 4 to 16 bytes and even.
     pub bytes: u8,
 }
 
 impl Cookie {
-    /// Of a host that gives all others the same one: 8 bytes, as in Linux.
+    /// The cookie of a host that gives all others the same one: 8 bytes, as in Linux.
     pub const COMMON: Cookie = Cookie { name: 0, bytes: 8 };
 
-    /// Whether RFC 7413 section 4.1.1 allows its length.
+    /// Whether RFC 7413 section 4.1.1 allows the length.
     fn is_valid(self) -> bool {
         (4..=16).contains(&self.bytes) && self.bytes.is_multiple_of(2)
     }
 }
 
 impl FastOpenOption {
-    /// Its bytes in a header, with what fills the last four.
+    /// Returns the bytes of the option in a header, padded to a multiple of four.
     pub fn padded_bytes(self) -> u32 {
         let magic = if self.experimental { 2 } else { 0 };
         (2 + magic + self.cookie.map_or(0, |cookie| u32::from(cookie.bytes))).next_multiple_of(4)
     }
 }
 
-/// What a client keeps of a server between connections (RFC 7413 section 4.1.3).
+/// A client's memory of a server between connections (RFC 7413 section 4.1.3).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PeerMemory {
     /// The cookie, and whether it came in the experimental option.
     cookie: Option<(Cookie, bool)>,
-    /// The largest segment that it takes.
+    /// The largest segment that the server takes.
     mss: Option<u16>,
     /// A request without an answer is repeated in the experimental option, once.
     experimental: Experiment,
@@ -74,17 +74,17 @@ impl PeerMemory {
     }
 }
 
-/// What a connection keeps of Fast Open.
+/// The state of Fast Open in a connection.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct FastOpen {
     pub memory: PeerMemory,
-    /// What this end gives its peer.
+    /// The cookie that this end gives its peer.
     pub cookie: Cookie,
     /// The SYN-ACK gives it, in the option in which the peer asked.
     pub gives: Option<FastOpenOption>,
     /// Bytes of data in the SYN that was sent or taken.
     pub syn_data: u32,
-    /// They were acknowledged with the SYN, or taken.
+    /// Whether the data of the SYN were acknowledged with it, or taken.
     pub succeeded: bool,
     /// The option of the SYN that was sent.
     pub sent: Option<FastOpenOption>,
@@ -105,7 +105,7 @@ impl FastOpen {
         }
     }
 
-    /// What is kept, if Fast Open is in use.
+    /// Returns the state of Fast Open, if it is in use.
     pub fn of(settings: &Settings) -> Option<Box<FastOpen>> {
         let memory = match settings.fast_open {
             FastOpenMode::Off => return None,

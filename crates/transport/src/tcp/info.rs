@@ -1,4 +1,4 @@
-//! What can be seen of a connection.
+//! The state of a connection as others see it, and its counters.
 
 use units::{BitRate, Duration};
 
@@ -46,9 +46,9 @@ pub struct Info {
     pub nxt: u64,
     /// Segments sent and not acknowledged cumulatively (RFC 5681 FlightSize).
     pub unacked: u32,
-    /// Segments of them known to have arrived; without SACK as many as duplicate acknowledgments tell.
+    /// Unacknowledged segments known to have arrived: by SACK blocks, or one for each duplicate acknowledgment.
     pub sacked: u32,
-    /// Segments of them taken for lost, retransmitted or not.
+    /// Unacknowledged segments taken for lost, retransmitted or not.
     pub lost: u32,
     /// Retransmissions in flight.
     pub retransmitted: u32,
@@ -60,7 +60,7 @@ pub struct Info {
     pub total_retransmitted: u64,
     /// Segments known to be delivered, the SYN and duplicates that the peer reported included.
     pub delivered: u64,
-    /// Segments known to be delivered with a congestion mark, as accurate feedback tells (RFC 9768 s.cep).
+    /// Segments known to be delivered with a congestion mark, by accurate feedback (RFC 9768 s.cep).
     pub delivered_marked: u64,
     /// Doublings of the retransmission time-out.
     pub backoff: u32,
@@ -86,7 +86,7 @@ pub struct Info {
     pub syn_data: bool,
 }
 
-/// What has happened on a connection.
+/// Counts of what has happened on a connection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
     /// Segments sent, of any kind.
@@ -115,7 +115,7 @@ pub struct Counters {
     pub rtt_sum: Duration,
 }
 
-/// What goes out in answer to a segment, written in its place.
+/// The answer to a segment, written in its place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InPlace {
     /// The segment was not taken: nothing has happened.

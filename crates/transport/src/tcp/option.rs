@@ -26,12 +26,12 @@ impl AccEcnOption {
         AccEcnOption { ect1_first, fields, counts: order.map(bytes) }
     }
 
-    /// Its kind.
+    /// Returns the option's kind.
     pub fn kind(&self) -> u8 {
         if self.ect1_first { 174 } else { 172 }
     }
 
-    /// Its fields in order.
+    /// Returns the option's fields in order.
     pub fn fields(&self) -> &[[u8; 3]] {
         &self.counts[..usize::from(self.fields)]
     }
@@ -41,7 +41,7 @@ impl AccEcnOption {
         (2 + 3 * u32::from(self.fields)).next_multiple_of(4)
     }
 
-    /// The marked bytes modulo 2^24, if it tells them.
+    /// Returns the marked bytes modulo 2^24, if the option has them.
     pub(super) fn marked(&self) -> Option<u32> {
         let &[high, middle, low] = self.fields().get(1)?;
         Some(u32::from_be_bytes([0, high, middle, low]))

@@ -1,10 +1,10 @@
-//! Reassembly: what has arrived out of order, and the SACK and D-SACK blocks that report it (RFC 2018, RFC 2883).
+//! Reassembly: data that have arrived out of order, and the SACK and D-SACK blocks that report it (RFC 2018, RFC 2883).
 
 use std::collections::VecDeque;
 
 use super::segment::SackBlocks;
 
-/// What has arrived beyond the next offset expected, and what is to be said about it.
+/// Data that have arrived beyond the next offset expected, and the blocks that report them.
 #[derive(Debug)]
 pub(super) struct Reassembly {
     /// Sorted, disjoint, not touching, all beyond the next offset expected.
@@ -85,7 +85,7 @@ impl Reassembly {
         }
     }
 
-    /// What of `start..end` has arrived before, out of order.
+    /// Notes the part of `start..end` that has arrived before, out of order.
     fn note_overlap(&mut self, start: u64, end: u64) {
         if !self.dsack {
             return;

@@ -1,7 +1,7 @@
 //! The receive half: what is accepted, acknowledgments, the echo of congestion marks (RFC 3168) and of timestamps
 //! (RFC 7323).
 //!
-//! Unless told otherwise the application reads at once and the window is the whole buffer. Linux also thins out
+//! Unless it holds its reads, the application reads at once and the window is the whole buffer. Linux also thins out
 //! duplicate acknowledgments within a millisecond, and answers each segment while its window grows from 64 KiB on.
 
 use units::{Duration, Ecn, Time};
@@ -16,7 +16,7 @@ use super::send::timestamp;
 pub(super) struct Receiver {
     /// Next offset expected (RCV.NXT).
     next: u64,
-    /// What has arrived beyond `next`, from the first segment out of order or twice on.
+    /// Data that have arrived beyond `next`, kept from the first segment that comes out of order or twice.
     beyond: Option<Box<Reassembly>>,
     /// Whether duplicates are reported, and the most blocks in an acknowledgment.
     dsack: bool,
@@ -112,8 +112,8 @@ impl Receiver {
         }
     }
 
-    /// The peer's SYN arrived, with a timestamp if both sides use them. The window is given in bytes and in the unit
-    /// that its scale can tell, a power of two.
+    /// The peer's SYN arrived, with a timestamp if both sides use them. The window is given in bytes, and with the unit
+    /// that its scale can express, a power of two.
     pub(super) fn open(&mut self, now: Time, (buffer, unit): (u64, u64), timestamp: Option<u32>, ecn: bool) {
         (self.next, self.acked) = (1, 1); // the next segment sent says so
         (self.buffer, self.scale) = (buffer, !(unit - 1));
@@ -133,7 +133,7 @@ impl Receiver {
         (self.long_pause, self.rtt) = (rto, rtt);
     }
 
-    /// The free part of the buffer, as the window's scale can tell it.
+    /// Returns the free part of the buffer, in the unit that the window's scale can express.
     #[inline]
     fn free(&self) -> u64 {
         self.buffer.saturating_sub(self.readable()) & self.scale

@@ -1,4 +1,4 @@
-//! What the rules of growth share.
+//! Constants that the rules of growth share.
 
 /// The constants of the curve.
 #[derive(Clone, Copy, Debug)]

@@ -42,7 +42,7 @@ struct Epoch {
     k: f64,
     /// The window of the plateau.
     plateau: u32,
-    /// What Reno's window would be, and the segments acknowledged towards its next one.
+    /// The window that Reno would have, and the segments acknowledged towards its next one.
     reno: u32,
     acked: u64,
 }
@@ -63,7 +63,7 @@ impl Linux {
         }
     }
 
-    /// A round-trip time; whether it tells something.
+    /// Takes a round-trip time. Returns whether it was used.
     pub(super) fn measure(&mut self, sample: &AckSample) -> bool {
         if self.epoch.is_some_and(|epoch| ticks(sample.now).saturating_sub(epoch.start) < UNSETTLED) {
             return false;

@@ -34,7 +34,7 @@ pub(super) struct Version21 {
     counted: u32,
 }
 
-/// What a time-out clears.
+/// The state that a time-out clears.
 #[derive(Clone, Copy, Debug)]
 struct Memory {
     /// Acknowledgments for a segment more.
@@ -55,7 +55,7 @@ struct Stage {
     /// The time to the plateau in 1/1024 s, and its window.
     k: u64,
     plateau: u32,
-    /// What Reno's window would be, and the acknowledgments towards its next segment.
+    /// The window that Reno would have, and the acknowledgments towards its next segment.
     reno: u32,
     acknowledgments: u64,
 }

@@ -8,19 +8,19 @@ use super::super::segment::{Flags, Segment, SynOptions};
 use super::Connection;
 
 impl Connection {
-    /// What is known of the peer from earlier connections; to be told before the SYN goes.
+    /// Hands in the memory of the peer from earlier connections. To be called before the SYN is sent.
     pub fn recall(&mut self, memory: PeerMemory) {
         if let Some(fast_open) = &mut self.fast_open {
             fast_open.memory = memory;
         }
     }
 
-    /// What is known of the peer now, if Fast Open is in use.
+    /// Returns the memory of the peer's cookie and segment size, if Fast Open is in use.
     pub fn memory(&self) -> Option<PeerMemory> {
         self.fast_open.as_ref().map(|fast_open| fast_open.memory)
     }
 
-    /// The cookie that this end gives its peer; to be told before the SYN comes.
+    /// Hands in the cookie that this end gives its peer. To be called before the SYN arrives.
     pub fn give(&mut self, cookie: Cookie) {
         if let Some(fast_open) = &mut self.fast_open {
             fast_open.cookie = cookie;
@@ -73,7 +73,7 @@ impl Connection {
         admitted
     }
 
-    /// What a SYN-ACK says of our cookie and of the data of our SYN, which was `retransmitted`.
+    /// Reads from a SYN-ACK the cookie, and whether it acknowledges the data of our SYN, which was `retransmitted`.
     pub(super) fn follow_fast_open(&mut self, now: Time, segment: &Segment, options: SynOptions, retransmitted: bool) {
         let Some(fast_open) = &mut self.fast_open else { return };
         fast_open.learn(options.fast_open, options.mss, retransmitted);

@@ -1,4 +1,4 @@
-//! The SYN or SYN-ACK of one end: when it is sent, and what its answer tells (RFC 6298 section 5).
+//! The SYN or SYN-ACK of one end: when it is sent, and the round-trip time that its answer gives (RFC 6298 section 5).
 
 use units::{Duration, Time};
 

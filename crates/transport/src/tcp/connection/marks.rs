@@ -1,4 +1,4 @@
-//! What two ends agree on for feedback of congestion marks (RFC 3168 section 6.1.1, RFC 9768 section 3.1).
+//! The agreement of two ends on the feedback of congestion marks (RFC 3168 section 6.1.1, RFC 9768 section 3.1).
 
 use units::Ecn;
 

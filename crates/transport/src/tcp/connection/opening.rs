@@ -58,7 +58,7 @@ impl Connection {
         self.follow_fast_open(now, segment, options, retransmitted);
     }
 
-    /// What the two SYNs agree on.
+    /// Takes the peer's options: both SYNs together decide on them.
     fn accept_options(&mut self, now: Time, segment: &Segment, options: SynOptions) {
         self.handshake().peer = Some(options);
         self.timestamps &= segment.timestamps.is_some();
@@ -101,7 +101,7 @@ impl Connection {
         segment.timestamps.map(|stamps| stamps.1).filter(|&echo| looks && echo != 0)
     }
 
-    /// What was agreed on goes to the send half.
+    /// Hands the options that both SYNs agreed on to the send half.
     fn open_sender(&mut self, now: Time, segment: &Segment, peer: SynOptions, rtt: Option<Duration>) {
         // A segment takes up the room that the timestamps would have had, if the peer does not want them.
         let (own, options) =

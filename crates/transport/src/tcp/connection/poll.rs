@@ -1,4 +1,4 @@
-//! What a connection sends next: a reset, its SYN, data or an acknowledgment.
+//! The next segment of a connection: a reset, its SYN, data or an acknowledgment.
 
 use units::Time;
 

@@ -1,4 +1,4 @@
-//! What an acknowledgment says: blocks, cumulative advance, round-trip times, delivery.
+//! An acknowledgment is read: blocks, cumulative advance, round-trip times, delivery.
 
 use units::{Duration, Time};
 
@@ -265,7 +265,7 @@ impl Sender {
         }
         let una = self.board.una();
         if start < una && una < end || end > self.board.nxt() {
-            return; // no segment of ours: of slots it tells nothing
+            return; // no segment of ours
         }
         for number in self.board.within(start, end) {
             let slot = *self.board.get(number);
@@ -326,14 +326,14 @@ impl Sender {
             news.retransmitted_acked |= slot.was_retransmitted();
             if slot.is(SACKED) {
                 self.board.pop_front(&slot);
-                continue; // read when a block told of it
+                continue; // read when a block reported it
             }
             if !slot.was_retransmitted() {
                 extend(&mut news.acked_sent, slot.sent_at);
                 lowest_late.get_or_insert(slot.seq);
                 news.original_acked |= slot.end() <= self.recovery.high_seq;
             }
-            // Answered before it was retransmitted: its original arrived, which tells nothing of what was sent with the
+            // Answered before it was retransmitted: its original arrived, which says nothing of what was sent with the
             // copy.
             let spurious = slot.was_retransmitted() && news.echo != 0 && is_before(news.echo, timestamp(slot.sent_at));
             self.totals.delivered += u64::from(self.agreed.sack);
@@ -358,11 +358,11 @@ impl Sender {
         }
     }
 
-    /// Round-trip times, if the acknowledgment tells any. Whether it did.
+    /// Takes the round-trip times that the acknowledgment gives. Returns whether it gave any.
     ///
-    /// Segments sent only once are timed by when they were sent; by Karn's rule others are not, but the echoed
-    /// timestamp of the acknowledgment tells (RFC 7323 section 4.1). The estimator takes the oldest segment, so that
-    /// delayed acknowledgments count in, the minimum and the controller the newest.
+    /// Segments sent only once are timed by when they were sent; by Karn's rule others are not, but by the echoed
+    /// timestamp of the acknowledgment (RFC 7323 section 4.1). The estimator takes the oldest segment, so that delayed
+    /// acknowledgments count in, the minimum and the controller the newest.
     fn measure(&mut self, now: Time, news: &mut News, counters: &mut Counters) -> bool {
         let mut oldest = news.acked_sent.filter(|_| !news.retransmitted_acked).map(|sent| now.since(sent.0));
         let mut newest = news.acked_sent.filter(|_| !news.retransmitted_acked).map(|sent| now.since(sent.1));
@@ -400,8 +400,8 @@ impl Sender {
         }
     }
 
-    /// What the board, the totals and the clock tell a controller of an acknowledgment without marks, during which the
-    /// window does not grow.
+    /// Returns a controller's sample of an acknowledgment, from the scoreboard, the totals and the clock: without
+    /// marks, and without growth of the window.
     #[inline]
     pub(super) fn sample(&mut self, now: Time, before: &Before, acked: u32, rtt: Option<Duration>) -> AckSample {
         let delivered = (self.totals.delivered - before.delivered) as u32;

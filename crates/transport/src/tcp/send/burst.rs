@@ -1,4 +1,4 @@
-//! What has gone since the sender last had nothing to send, or no room for it.
+//! Segments sent since the sender last had nothing to send, or no room for it.
 
 use units::Time;
 

@@ -1,4 +1,4 @@
-//! What the application has written, and what of it may wait.
+//! The bytes that the application has written, and which of them may wait.
 
 use super::scoreboard::Scoreboard;
 

@@ -1,6 +1,6 @@
 //! An episode of loss recovery.
 
-/// What loss recovery remembers beside the state.
+/// The variables of loss recovery beside its state.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Recovery {
     /// SND.NXT when the last reduction began: losses below it cause no other reduction.
@@ -13,18 +13,18 @@ pub(super) struct Recovery {
     pub forced: Forced,
     /// The rescue retransmission of this recovery was used (RFC 6675 RescueRxt).
     pub rescued: bool,
-    /// The acknowledgment at hand told of a lost retransmission.
+    /// The acknowledgment at hand shows that a retransmission was lost.
     pub lost_again: bool,
     /// Fast recoveries entered.
     pub count: u64,
 }
 
-/// What may be sent besides new data.
+/// The retransmissions that may be sent besides new data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Rexmit {
     /// No retransmission.
     None,
-    /// What is lost.
+    /// Lost segments.
     Lost,
     /// New data first, to find out whether a time-out was spurious (RFC 5682 step 2b).
     New,

@@ -1,4 +1,5 @@
-//! What is lost: by RACK (RFC 8985), by counting (RFC 6675), or without SACK by duplicate acknowledgments (RFC 6582).
+//! The detection of losses: by RACK (RFC 8985), by counting (RFC 6675), or without SACK by duplicate acknowledgments
+//! (RFC 6582).
 
 use units::{Duration, Time};
 
@@ -43,10 +44,10 @@ impl Sender {
         news.retransmission_lost |= self.recovery.lost_again;
     }
 
-    /// Transmit FIN: the FIN has arrived, and the segment before it, the only other that is outstanding, has not.
+    /// Whether the FIN has arrived, and the segment before it, the only other outstanding one, has not (Transmit FIN).
     fn last_is_lost(&self) -> bool {
-        let told = self.awaits_fin_and_last() && self.board.counts().sacked > 0;
-        told && self.board.front().is_some_and(|front| !front.is(SACKED | LOST | RETRANSMITTED))
+        let fin_arrived = self.awaits_fin_and_last() && self.board.counts().sacked > 0;
+        fin_arrived && self.board.front().is_some_and(|front| !front.is(SACKED | LOST | RETRANSMITTED))
     }
 
     /// Whether a FIN by itself and the segment before it are all that is outstanding.
@@ -59,8 +60,8 @@ impl Sender {
     /// acknowledgment.
     fn lose_head_by_duplicates(&mut self, now: Time, advanced: bool) {
         let recovering = self.cwnd.retransmits();
-        let told = !recovering && self.board.counts().sacked >= self.reordering.degree();
-        if told || self.cwnd.state() == CongestionState::Recovery && advanced {
+        let enough = !recovering && self.board.counts().sacked >= self.reordering.degree();
+        if enough || self.cwnd.state() == CongestionState::Recovery && advanced {
             let head = self.board.front_number();
             self.lose(now, head);
             if recovering && !self.settings.prr {
@@ -98,12 +99,12 @@ impl Sender {
         true
     }
 
-    /// RFC 8985 section 6.2 step 4: none while no reordering was seen and losses are being repaired or told by
+    /// RFC 8985 section 6.2 step 4: none while no reordering was seen and losses are being repaired or shown by
     /// duplicates.
     fn reordering_window(&self) -> Duration {
-        let told = self.board.counts().sacked >= self.reordering.degree();
+        let enough = self.board.counts().sacked >= self.reordering.degree();
         let recovering = self.cwnd.retransmits();
-        if self.reordering.seen() == 0 && (told || recovering) {
+        if self.reordering.seen() == 0 && (enough || recovering) {
             return Duration::ZERO;
         }
         self.rack.as_ref().map_or(Duration::ZERO, |rack| rack.window(self.rtt.min(), self.rtt.srtt()))
@@ -153,7 +154,7 @@ impl Sender {
         self.reordering.note(seq, &self.board, self.agreed.mss);
     }
 
-    /// Without SACK: each duplicate acknowledgment tells of a segment beyond the hole.
+    /// Without SACK: each duplicate acknowledgment stands for a segment beyond the hole.
     pub(super) fn guess_sacked(&mut self, duplicates: u32) {
         if self.agreed.sack || duplicates == 0 {
             return;
@@ -164,7 +165,7 @@ impl Sender {
         self.totals.delivered += u64::from(self.board.counts().sacked.saturating_sub(before));
     }
 
-    /// Without SACK: one acknowledged segment filled the hole, the others had been told of.
+    /// Without SACK: one acknowledged segment filled the hole, duplicates had stood for the others.
     pub(super) fn settle_guessed(&mut self, acked: u32) {
         let guessed = self.board.counts().sacked;
         self.totals.delivered += u64::from(acked.saturating_sub(guessed).max(1));

@@ -27,7 +27,7 @@ mod new_ranges;
 mod news;
 mod ns2;
 mod ns2_rtt;
-mod ns2_told;
+mod ns2_scoreboard;
 mod outgoing;
 mod pacing;
 mod peer;
@@ -64,7 +64,7 @@ use cwnd::{CongestionWindow, Control};
 use episode::{Recovery, Rexmit, TailProbe};
 use gap::Pacing;
 use group::Group;
-use ns2_told::Ns2;
+use ns2_scoreboard::Ns2;
 pub(super) use outgoing::{NextFull, Outgoing};
 use peer::PeerWindow;
 use rack::Rack;
@@ -110,7 +110,7 @@ pub(super) struct Sender {
     asks_window_only: bool,
 }
 
-/// What a connection's both ends agreed on.
+/// The options that both ends of a connection agreed on.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Agreed {
     /// Largest payload that the path and the peer take.
@@ -126,13 +126,13 @@ pub(super) struct Agreed {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Opening {
     pub agreed: Agreed,
-    /// Our SYN arrived with a congestion mark, as accurate feedback tells.
+    /// Our SYN arrived with a congestion mark, by accurate feedback.
     pub syn_marked: bool,
     /// The SYN was lost: the initial window is one segment (RFC 5681 section 3.1).
     pub syn_lost: bool,
-    /// The round-trip time of the handshake, if it tells one.
+    /// The round-trip time of the handshake, if it gave one.
     pub rtt: Option<Duration>,
-    /// What the answer to our SYN acknowledges up to, and the offset after the data that our SYN carried.
+    /// The offset that the answer to our SYN acknowledges, and the offset after the data that our SYN carried.
     pub una: u64,
     pub syn_end: u64,
 }
@@ -147,7 +147,7 @@ struct Totals {
     duplicates: u64,
 }
 
-/// What an acknowledgment says of our data.
+/// An acknowledgment as the send half reads it.
 #[derive(Clone, Copy)]
 pub(super) struct Ack<'a> {
     pub seq: u64,
@@ -158,7 +158,7 @@ pub(super) struct Ack<'a> {
     pub echo: Option<u32>,
     /// Whether the segment carries neither data nor SYN nor FIN.
     pub bare: bool,
-    /// It echoes a congestion mark.
+    /// The acknowledgment echoes a congestion mark.
     pub ece: bool,
     /// With accurate feedback: the count of marks in the header, and the option.
     pub marks: Option<(u8, Option<&'a AccEcnOption>)>,
@@ -204,7 +204,7 @@ impl Sender {
         }
     }
 
-    /// What the handshake settled.
+    /// Takes over what the handshake settled.
     pub(super) fn open(&mut self, now: Time, opening: &Opening) {
         let Opening { agreed, syn_marked, syn_lost, rtt, una, syn_end } = *opening;
         let other = agreed.mss != self.agreed.mss || syn_lost && self.settings.initial_window != 1;
@@ -235,7 +235,7 @@ impl Sender {
         }
     }
 
-    /// What is sent begins with the SYN, which was not sent yet.
+    /// Begins the scoreboard with the SYN, which was not sent yet.
     pub(super) fn begin_with_syn(&mut self) {
         self.board = scoreboard(&self.settings, &self.cwnd.control, 0, self.agreed.mss);
         self.totals.delivered = 0;
@@ -448,7 +448,7 @@ impl Sender {
     }
 }
 
-/// What keeps the segments from offset `start` on, with the order of sending by which losses are detected.
+/// Returns a scoreboard of the segments from offset `start` on, with the order of sending by which losses are detected.
 fn scoreboard(settings: &Settings, control: &Control, start: u64, mss: u64) -> Scoreboard {
     let as_ns2 = settings.recovers_as_ns2() && !control.drives();
     let order = match (settings.rack, settings.fack && !as_ns2) {

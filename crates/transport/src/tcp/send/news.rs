@@ -1,25 +1,25 @@
-//! What an acknowledgment changes.
+//! The news of an acknowledgment, and the state before it.
 
 use units::{Duration, Time};
 
 use crate::tcp::accecn::Marks;
 
-/// What an acknowledgment newly says.
+/// The news of an acknowledgment.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct News {
     /// The cumulative acknowledgment advanced, by so many segments and bytes.
     pub advanced: bool,
     pub acked: u32,
-    /// It carries data or a new window: then it is no duplicate.
+    /// The segment carries data or a new window: then it is no duplicate.
     pub data: bool,
     pub window_update: bool,
-    /// It echoes a congestion mark.
+    /// The acknowledgment echoes a congestion mark.
     pub ece: bool,
-    /// Marks that accurate feedback newly tells of.
+    /// Marks that accurate feedback newly reports.
     pub marks: Marks,
-    /// A block told of data not known to have arrived.
+    /// A block reported data not known to have arrived.
     pub sacked: bool,
-    /// It reports a duplicate; of a tail loss probe.
+    /// The acknowledgment reports a duplicate; a duplicate of a tail loss probe.
     pub duplicate: bool,
     pub probe_duplicate: bool,
     /// Data that were retransmitted were acknowledged cumulatively.
@@ -36,7 +36,7 @@ pub(super) struct News {
     /// blocks.
     pub acked_sent: Option<(Time, Time)>,
     pub sacked_sent: Option<(Time, Time)>,
-    /// The round-trip time of the newest segment that it tells of.
+    /// The round-trip time of the newest segment that the acknowledgment covers.
     pub rtt: Option<Duration>,
     /// The lowest offset that came late.
     pub late: Option<u64>,

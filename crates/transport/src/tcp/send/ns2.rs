@@ -1,12 +1,12 @@
 //! Loss recovery of ns-2.35's TCP-Linux, in our words: what the profile `ns2-linux` has beside its options.
 //!
-//! Blocks tell how far data have arrived. A segment is lost when one `dupthresh` beyond it has arrived, a
-//! retransmission when something sent for the first time after it has, or when of the retransmissions one so many
-//! later is answered. Nothing is kept beyond a recovery: what blocks had told is forgotten, and told again by the
+//! SACK blocks report how far data have arrived. A segment is lost when one `dupthresh` beyond it has arrived, a
+//! retransmission when something sent for the first time after it has, or when of the retransmissions one so many later
+//! is answered. Nothing is kept beyond a recovery: what blocks had reported is forgotten, and reported again by the
 //! acknowledgments that follow, three blocks at a time; what these do not repeat may be taken for lost though it has
 //! arrived. In a recovery the window is at its floor at once, and a ceiling that falls by one for each segment sent
-//! halves the rate. A retransmission that is lost after a time-out begins another recovery. An acknowledgment that
-//! was overtaken is not looked at.
+//! halves the rate. A retransmission that is lost after a time-out begins another recovery. An acknowledgment that was
+//! overtaken is not looked at.
 //!
 //! Reno's and CUBIC's windows are as in Linux 2.6.22 ([`crate::congestion::Window::open`], CUBIC 2.1).
 
@@ -14,7 +14,7 @@ use units::{Duration, Time};
 
 use super::episode::Rexmit;
 use super::news::Before;
-use super::ns2_told::Judged;
+use super::ns2_scoreboard::Judged;
 use super::slot::{RETRANSMITTED, SACKED};
 use super::{Ack, Sender, echo_age};
 use crate::congestion::{AckSample, Cause};
@@ -22,9 +22,9 @@ use crate::state::CongestionState;
 use crate::tcp::config::{Dupthresh, RtoRestart};
 use crate::tcp::info::Counters;
 
-/// What an acknowledgment newly says.
+/// The news of an acknowledgment.
 #[derive(Clone, Copy, Debug, Default)]
-struct Told {
+struct Ns2News {
     acked: u32,
     sacked: bool,
     lost: bool,
@@ -52,18 +52,18 @@ impl Sender {
         let before = self.before();
         self.update_window(now, ack);
         self.board.move_una(ack.ack);
-        let mut told = self.clean(now, counters);
-        self.read_blocks_as_ns2(now, ack, &mut told);
+        let mut news = self.clean(now, counters);
+        self.read_blocks_as_ns2(now, ack, &mut news);
         self.measure_as_ns2(now, ack, counters);
-        if told.acked > 0 {
+        if news.acked > 0 {
             self.timer.timeouts = 0;
         }
-        if told.acked > 0 || self.settings.rto_restart == RtoRestart::EveryAck {
+        if news.acked > 0 || self.settings.rto_restart == RtoRestart::EveryAck {
             self.rearm_rto(now);
         }
-        self.control_as_ns2(now, &before, &told);
-        if told.acked == 0 || told.sacked || self.cwnd.state() != CongestionState::Open {
-            self.follow_as_ns2(now, told.lost);
+        self.control_as_ns2(now, &before, &news);
+        if news.acked == 0 || news.sacked || self.cwnd.state() != CongestionState::Open {
+            self.follow_as_ns2(now, news.lost);
         }
         self.begin_burst();
     }
@@ -96,12 +96,12 @@ impl Sender {
     }
 
     /// Takes out what is acknowledged cumulatively.
-    fn clean(&mut self, now: Time, counters: &mut Counters) -> Told {
-        let mut told = Told::default();
+    fn clean(&mut self, now: Time, counters: &mut Counters) -> Ns2News {
+        let mut news = Ns2News::default();
         while let Some((number, slot)) = self.board.acknowledged() {
-            told.acked += 1;
+            news.acked += 1;
             counters.bytes_acked += u64::from(slot.len);
-            told.rtt = (!slot.was_retransmitted()).then(|| now.since(slot.sent_at));
+            news.rtt = (!slot.was_retransmitted()).then(|| now.since(slot.sent_at));
             if !slot.is(SACKED) {
                 self.totals.delivered += 1;
                 self.note_delivered(now, number, &slot, true);
@@ -112,22 +112,22 @@ impl Sender {
                 && copy > ns2.answered
             {
                 ns2.answered = copy;
-                told.thorough = true;
+                news.thorough = true;
             }
             self.board.pop_front(&slot);
         }
-        told.thorough &= self.board.outstanding();
-        told
+        news.thorough &= self.board.outstanding();
+        news
     }
 
     /// Takes in blocks, and what follows from them: losses and arrivals in the order of their slots.
-    fn read_blocks_as_ns2(&mut self, now: Time, ack: &Ack, told: &mut Told) {
+    fn read_blocks_as_ns2(&mut self, now: Time, ack: &Ack, news: &mut Ns2News) {
         let Dupthresh::Fixed(distance) = self.settings.dupthresh else { return };
         let anew = self.settings.transmit_fin && self.awaits_fin_and_last();
         let Some(ns2) = &mut self.ns2 else { return };
-        let Judged { arrived, lost } = ns2.judge(&self.board, ack.sack, distance, told.thorough, anew);
-        told.sacked |= !arrived.is_empty();
-        told.lost |= !lost.is_empty();
+        let Judged { arrived, lost } = ns2.judge(&self.board, ack.sack, distance, news.thorough, anew);
+        news.sacked |= !arrived.is_empty();
+        news.lost |= !lost.is_empty();
         let mut lost = lost.into_iter().peekable();
         for number in arrived {
             while let Some(number) = lost.next_if(|&lost| lost < number) {
@@ -143,7 +143,7 @@ impl Sender {
         }
     }
 
-    /// With timestamps every acknowledgment tells a round-trip time, otherwise that of the segment that is timed. The
+    /// With timestamps every acknowledgment gives a round-trip time, otherwise that of the segment that is timed. The
     /// latter alone ends the back-off.
     fn measure_as_ns2(&mut self, now: Time, ack: &Ack, counters: &mut Counters) {
         let una = self.board.una();
@@ -161,11 +161,11 @@ impl Sender {
     }
 
     /// Tells the controller, which opens the window outside of a recovery.
-    fn control_as_ns2(&mut self, now: Time, before: &Before, told: &Told) {
+    fn control_as_ns2(&mut self, now: Time, before: &Before, news: &Ns2News) {
         let sample = AckSample {
-            may_grow: told.acked > 0 && self.cwnd.state() != CongestionState::Recovery,
+            may_grow: news.acked > 0 && self.cwnd.state() != CongestionState::Recovery,
             window_limited: before.in_flight >= self.cwnd.window().size,
-            ..self.sample(now, before, told.acked, told.rtt)
+            ..self.sample(now, before, news.acked, news.rtt)
         };
         if sample.has_news() {
             self.cwnd.control.acknowledge(&sample);

@@ -1,15 +1,15 @@
-//! What the send half hands out.
+//! The segments that the send half hands out.
 
-/// What goes out next.
+/// The segment that goes out next.
 pub(in crate::tcp) enum Outgoing {
     Data {
         seq: u64,
         len: u32,
         fin: bool,
         sent_before: u32,
-        /// It emptied the send queue when it was sent first, or ended a group.
+        /// The segment emptied the send queue when it was sent first, or ended a group.
         push: bool,
-        /// It says that the window was reduced (RFC 3168).
+        /// The segment says that the window was reduced (RFC 3168).
         cwr: bool,
     },
     /// A segment without data before the window, which the peer must answer.

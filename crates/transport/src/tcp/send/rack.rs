@@ -21,7 +21,7 @@ pub(super) struct Rack {
     dsack_seen: bool,
     /// Segments delivered when the window grew last.
     grown_at: u64,
-    /// Of the newest segment that the acknowledgment at hand tells of: its position in the order of sending, and the
+    /// The newest segment that the acknowledgment at hand covers: its position in the order of sending, and the
     /// segments delivered when it was sent.
     prior: Option<(u32, u32)>,
 }
@@ -34,8 +34,8 @@ impl Rack {
         Rack { steps: 1, ..Rack::default() }
     }
 
-    /// A segment was delivered (RFC 8985 section 6.2 steps 1 and 2). One that was retransmitted and answered faster
-    /// than any round trip tells nothing: its original arrived.
+    /// A segment was delivered (RFC 8985 section 6.2 steps 1 and 2). A retransmission that was answered faster than any
+    /// round trip is left out: its original arrived.
     #[inline]
     pub fn on_delivered(&mut self, now: Time, slot: &Slot, min_rtt: Duration) {
         let rtt = now.since(slot.sent_at);
@@ -96,8 +96,8 @@ impl Rack {
         self.dsack_seen = true;
     }
 
-    /// An acknowledgment told of deliveries, `delivered` in all: the window grows at most once for each round trip with
-    /// a duplicate.
+    /// An acknowledgment reported deliveries, `delivered` in all: the window grows at most once for each round trip
+    /// with a duplicate.
     #[inline]
     pub fn adapt(&mut self, delivered: u64) {
         let Some((_, then)) = self.prior else { return };

@@ -15,7 +15,7 @@ pub(super) struct RateSampler {
     newest: Option<Newest>,
 }
 
-/// The segment sent last of those that an acknowledgment tells of.
+/// The segment sent last of those that an acknowledgment covers.
 #[derive(Clone, Copy, Debug)]
 struct Newest {
     state: SentState,
@@ -54,7 +54,7 @@ impl RateSampler {
             Some(Newest { state, sent_at: slot.sent_at, order: slot.order, retransmitted: slot.was_retransmitted() });
     }
 
-    /// The sample of the acknowledgment that told of these deliveries.
+    /// Returns the sample of the acknowledgment that reported these deliveries.
     pub fn sample(
         &mut self,
         now: Time,

@@ -1,4 +1,4 @@
-//! The states of loss recovery: when a reduction begins, when it ends, and when it is taken back.
+//! The states of loss recovery: when a reduction begins, when it ends, and when it is undone.
 
 use units::Time;
 
@@ -143,7 +143,8 @@ impl Sender {
         self.recovery.rexmit = Rexmit::Lost;
     }
 
-    /// What the tail loss probe found out (RFC 8985 section 7.4).
+    /// Ends a tail loss probe that was answered, and reduces the window if it had repaired a loss (RFC 8985 section
+    /// 7.4).
     pub(super) fn follow_tail_probe(&mut self, now: Time, ack: u64, news: &News) {
         let Some(high) = self.tail.high.filter(|&high| ack >= high) else { return };
         if !self.tail.retransmission || news.probe_duplicate {
@@ -219,7 +220,7 @@ impl Sender {
         self.tail.high = None;
     }
 
-    /// What was sent with a SYN-ACK that was lost is lost too.
+    /// Data that were sent with a SYN-ACK that was lost are lost too.
     pub(super) fn repeat_early(&mut self, now: Time) {
         if self.board.outstanding() {
             self.enter_loss(now);

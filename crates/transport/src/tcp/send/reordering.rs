@@ -5,7 +5,7 @@ use crate::tcp::config::Dupthresh;
 
 /// Linux lets the reordering degree grow to so many segments.
 const MAX: u32 = 300;
-/// RFC 5681 section 3.2: three duplicates tell a loss.
+/// RFC 5681 section 3.2: three duplicates are taken for a loss.
 const DUPTHRESH: u32 = 3;
 
 #[derive(Clone, Copy, Debug)]
@@ -56,7 +56,7 @@ impl Reordering {
         self.seen += 1;
     }
 
-    /// There were more duplicate acknowledgments than `segments` can have caused in order.
+    /// More duplicate acknowledgments came than `segments` can have caused in order.
     pub fn exceed(&mut self, segments: u32) {
         if self.adaptive {
             self.degree = segments.min(MAX);

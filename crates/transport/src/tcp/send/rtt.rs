@@ -52,7 +52,7 @@ impl Rtt {
         }
     }
 
-    /// The round-trip time of the newest segment that an acknowledgment tells of, for the minimum.
+    /// Takes the round-trip time of the newest segment that an acknowledgment covers, for the minimum.
     #[inline(always)]
     pub(in crate::tcp) fn note_min(&mut self, now: Time, rtt: Duration) {
         let rtt = rtt.max(TINY);
@@ -61,8 +61,8 @@ impl Rtt {
         }
     }
 
-    /// A measurement of the oldest segment that an acknowledgment tells of. It ends the back-off of expired timers (RFC
-    /// 6298 section 5). `una` and `nxt` are SND.UNA and SND.NXT.
+    /// Takes a measurement of the oldest segment that an acknowledgment covers. It ends the back-off of expired timers
+    /// (RFC 6298 section 5). `una` and `nxt` are SND.UNA and SND.NXT.
     #[inline(always)]
     pub(in crate::tcp) fn measured(&mut self, rtt: Duration, una: u64, nxt: u64) {
         let rtt = rtt.max(TINY);
@@ -114,7 +114,7 @@ impl Rtt {
         }
     }
 
-    /// What the back-off waited for came (RFC 9293 section 3.8.6.1: a window probe was answered).
+    /// Ends the back-off: a window probe was answered (RFC 9293 section 3.8.6.1).
     pub(in crate::tcp) fn forget_backoff(&mut self) {
         self.backoff = 0;
     }
@@ -186,7 +186,7 @@ struct LinuxEstimator {
     /// Eight times the smoothed round-trip time, four times the mean deviation.
     srtt8: i64,
     deviation4: i64,
-    /// What the time-out has beyond SRTT.
+    /// The part of the time-out beyond SRTT.
     variance: i64,
     /// The largest deviation, four times, of this window of data, and where the window ends.
     largest: i64,

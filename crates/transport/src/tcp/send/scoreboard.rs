@@ -1,4 +1,4 @@
-//! What was sent and is not acknowledged: one slot for each segment, with what is thought of it.
+//! The scoreboard of segments that were sent and are not acknowledged: a slot with the state of each.
 //!
 //! Segments are counted as Linux and ns-2 do: those in flight are the outstanding ones, without those known to have
 //! arrived and those taken for lost, and with the retransmissions that were not answered yet. Slots are numbered from
@@ -18,7 +18,7 @@ use crate::tcp::SackBlocks;
 /// Counts of slots.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Counts {
-    /// Known to have arrived beyond a hole; without SACK, as many as duplicate acknowledgments tell.
+    /// Segments known to have arrived beyond a hole: by SACK blocks, or one for each duplicate acknowledgment.
     pub sacked: u32,
     /// Taken for lost, retransmitted or not.
     pub lost: u32,
@@ -31,9 +31,9 @@ pub(super) struct Counts {
 pub(super) enum Order {
     /// None: losses are detected by counting.
     Unknown,
-    /// That of retransmissions, for forward acknowledgment.
+    /// The order of retransmissions, for forward acknowledgment.
     Retransmitted,
-    /// That of all, for the detection of losses by time (RACK).
+    /// The order of all segments, for the detection of losses by time (RACK).
     Sent,
 }
 
@@ -123,7 +123,7 @@ impl Scoreboard {
     /// Segments in flight.
     #[inline]
     pub fn in_flight(&self) -> u32 {
-        // Duplicate acknowledgments may tell of more than there is.
+        // There may be more duplicate acknowledgments than segments.
         (self.out() + self.counts.retransmitted).saturating_sub(self.counts.sacked + self.counts.lost)
     }
 
@@ -180,7 +180,7 @@ impl Scoreboard {
         self.slots.get((self.high_sacked - self.first) as usize).map_or(self.nxt, |slot| slot.seq)
     }
 
-    /// What had been delivered when slot `number` was last sent.
+    /// Returns the deliveries known when slot `number` was last sent.
     pub fn state(&self, number: u64) -> SentState {
         self.states.as_ref().map_or(SentState::default(), |states| states[(number - self.first) as usize])
     }
@@ -196,7 +196,7 @@ impl Scoreboard {
         }
     }
 
-    /// What a slot keeps of its sending.
+    /// Returns the mark of the instant that a slot keeps when it is sent.
     #[inline]
     fn then(&self, delivered: u64) -> u32 {
         let nxt = self.first + self.slots.len() as u64;
@@ -335,7 +335,7 @@ impl Scoreboard {
         slot.len -= part as u16;
     }
 
-    /// Without SACK: the segments beyond the hole, as many as duplicate acknowledgments told of.
+    /// Without SACK: sets the number of segments beyond the hole, one for each duplicate acknowledgment.
     pub fn set_guessed_sacked(&mut self, segments: u32) {
         self.counts.sacked = segments;
     }

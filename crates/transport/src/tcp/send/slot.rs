@@ -14,7 +14,8 @@ pub(super) struct Slot {
     /// How many segments had been sent before it was last sent, modulo 2^32: the order of sending also within an
     /// instant.
     pub order: u32,
-    /// Of when it was last sent, modulo 2^32: with RACK the segments delivered, otherwise SND.NXT as a slot number.
+    /// When the segment was last sent, modulo 2^32: with RACK as the segments delivered by then, otherwise as SND.NXT's
+    /// slot.
     pub then: u32,
     /// Bytes of payload.
     pub len: u16,
@@ -36,7 +37,7 @@ pub(super) const FIN: u8 = 8;
 
 /// The SYN: nothing else goes with it.
 pub(super) const SYN: u8 = 32;
-/// It says PSH: the application had written no more.
+/// The segment has PSH: the application had written no more.
 pub(super) const PUSH: u8 = 16;
 
 /// The marks of a new slot: data begin at 1, and a FIN goes with it if `fin`.
@@ -81,7 +82,7 @@ impl Slot {
     }
 }
 
-/// What had been delivered when a segment was sent, kept for controllers that ask for rates.
+/// The deliveries known when a segment was sent, kept for controllers that ask for rates.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct SentState {
     /// When the last delivery before it was known.
@@ -99,7 +100,7 @@ pub(super) struct SentState {
 pub(super) const APP_LIMITED: u32 = 1 << 31;
 
 impl SentState {
-    /// What a controller is told of the segment when it is taken for lost.
+    /// Returns what a controller learns of the segment when it is taken for lost.
     pub fn lost_segment(&self, lost: u64) -> LostSegment {
         LostSegment {
             tx_in_flight: self.tx_in_flight & !APP_LIMITED,

@@ -1,4 +1,4 @@
-//! What an expired timer causes.
+//! The timers expire.
 
 use units::Time;
 

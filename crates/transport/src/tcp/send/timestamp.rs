@@ -1,4 +1,4 @@
-//! The timestamps of our segments (RFC 7323), and the times that their echoes tell.
+//! The timestamps of our segments (RFC 7323), and the round-trip times from their echoes.
 
 use units::{Duration, Time};
 

@@ -1,4 +1,4 @@
-//! What goes out next: retransmissions, new data, probes.
+//! The choice of the next segment: retransmissions, new data, probes.
 
 use units::Time;
 
@@ -13,7 +13,7 @@ use crate::state::CongestionState;
 /// Why a segment is retransmitted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Why {
-    /// It is lost, or may be (RFC 6675 NextSeg rules 1 and 3): it is in flight again.
+    /// The segment is lost, or may be (RFC 6675 NextSeg rules 1 and 3). It counts as in flight again.
     Lost,
     /// The rescue retransmission: the last segment, once in a recovery (rule 4). It does not count as in flight.
     Rescue,
@@ -24,7 +24,7 @@ enum Why {
 }
 
 impl Sender {
-    /// What goes out next, if anything may.
+    /// Returns the segment that goes out next, if any may.
     #[inline]
     pub(in crate::tcp) fn poll(&mut self, now: Time) -> Option<Outgoing> {
         self.pacing.wake = false;
@@ -99,7 +99,7 @@ impl Sender {
             return Some(new);
         }
         if self.recovery.rexmit == Rexmit::New && self.board.nxt() <= self.recovery.high_seq {
-            // RFC 5682 step 2: without new data there is no telling
+            // RFC 5682 step 2: without new data it stays open whether the time-out was spurious
             self.recovery.frto = false;
             self.recovery.rexmit = Rexmit::Lost;
             let number = self.next_lost()?;
@@ -108,8 +108,8 @@ impl Sender {
         self.next_speculative(now).or_else(|| self.next_probe())
     }
 
-    /// What is lost and not in flight again, unless the peer's window has shrunk below it: only the oldest segment
-    /// goes then.
+    /// Returns the next lost segment that is not in flight again. If the peer's window has shrunk below it, only the
+    /// oldest segment is returned.
     #[inline]
     fn next_lost(&mut self) -> Option<u64> {
         let number = self.board.next_lost()?;

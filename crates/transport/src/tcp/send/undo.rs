@@ -1,4 +1,4 @@
-//! What tells that a reduction was for nothing, so that it is taken back.
+//! The signs that a reduction was for nothing, so that it is undone.
 
 use units::Time;
 
@@ -32,7 +32,7 @@ impl Undo {
         }
     }
 
-    /// It was taken back, or is over.
+    /// The reduction was undone, or is over.
     pub fn end(&mut self) {
         if let Some(reduction) = &mut self.0 {
             (reduction.marker, reduction.retransmissions) = (None, None);

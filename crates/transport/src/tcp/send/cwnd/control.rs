@@ -11,7 +11,7 @@ pub(in crate::tcp::send) struct Control {
     needs: Needs,
     /// The probes that are still to be sent, of a controller that asks for some.
     probes: Option<Box<Probes>>,
-    /// What is acknowledged is counted for [`Window::open`], whatever the controller, as ns-2.35's agent does.
+    /// Acknowledged segments are counted for [`Window::open`], whatever the controller, as ns-2.35's agent does.
     counts: bool,
 }
 
@@ -69,7 +69,7 @@ impl Control {
         self.needs.sent
     }
 
-    /// Whether it is asked or told of more than acknowledgments and events.
+    /// Whether the controller takes part in more than acknowledgments and events.
     pub fn is_asked(&self) -> bool {
         let Needs { drives: _, rates, sent, paces, timer, probes } = self.needs;
         rates || sent || paces || timer || probes

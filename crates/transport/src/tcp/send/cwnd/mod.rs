@@ -29,7 +29,7 @@ pub(super) struct CongestionWindow {
     mss: u32,
     /// The initial window.
     initial: u32,
-    /// To be asked for rates and probes, and told of events.
+    /// The controller: asked for rates and probes, and handed events.
     pub control: Control,
     pub ecn: EcnState,
     state: CongestionState,
@@ -116,8 +116,8 @@ impl CongestionWindow {
         self.usage.is_window_limited(self.window())
     }
 
-    /// What an acknowledgment, which advanced SND.UNA if `advanced`, does to the window: by the controller's rules or
-    /// those of a reduction.
+    /// Moves the window after an acknowledgment, which advanced SND.UNA if `advanced`, by the rules of the controller
+    /// or of a reduction.
     #[inline]
     pub fn acknowledge(&mut self, sample: &AckSample, advanced: bool) {
         self.control.acknowledge(sample);
@@ -225,7 +225,7 @@ impl CongestionWindow {
         self.state = CongestionState::Loss;
     }
 
-    /// What was sent is lost, which is no sign of congestion.
+    /// All that was sent is lost, which is no sign of congestion.
     pub fn await_loss(&mut self) {
         self.state = CongestionState::Loss;
     }

@@ -7,12 +7,12 @@ pub(super) struct Prr {
     out: u32,
 }
 
-/// What an acknowledgment says to a reduction, in segments.
+/// An acknowledgment as a reduction sees it, in segments.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::tcp::send) struct Step {
     pub delivered: u32,
     pub lost: u32,
-    /// It advanced SND.UNA.
+    /// The acknowledgment advanced SND.UNA.
     pub advanced: bool,
     /// Segments in flight after it.
     pub in_flight: u32,

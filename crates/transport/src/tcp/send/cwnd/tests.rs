@@ -1,4 +1,4 @@
-//! Reductions told without a sender: ten segments in flight, NewReno.
+//! Reductions without a sender: ten segments in flight, NewReno.
 
 use super::*;
 use crate::congestion::{CongestionConfig, NewRenoConfig};

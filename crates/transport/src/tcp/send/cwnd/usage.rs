@@ -26,7 +26,7 @@ impl Usage {
         self.full_at = now;
     }
 
-    /// The same, with what was used forgotten.
+    /// Begins to follow the window anew, and forgets what was used.
     pub fn forget(&mut self, now: Time) {
         (self.used, self.full_at) = (0, now);
     }
@@ -52,8 +52,8 @@ impl Usage {
         self.until = board.nxt();
     }
 
-    /// New data went out, and the window is not full. Whether it is full is told by the strongest sign in each round
-    /// trip. Returns whether it has been unused in part, and since when.
+    /// New data went out, and the window is not full. The strongest sign in each round trip decides whether it was
+    /// full. Returns whether it has been unused in part, and since when.
     #[inline]
     pub fn follow(&mut self, now: Time, board: &Scoreboard, window: &Window) -> Option<Time> {
         let out = board.out();

@@ -1,5 +1,5 @@
-//! What loss recovery by ns-2's rules remembers, and what it takes for lost: what blocks told of, as runs of slots that
-//! have arrived, and retransmissions in flight.
+//! The memory of loss recovery by ns-2's rules, and its choice of lost segments: runs of slots that blocks reported,
+//! and retransmissions in flight.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -13,13 +13,13 @@ use crate::tcp::SackBlocks;
 /// See the module.
 #[derive(Debug, Default)]
 pub(super) struct Ns2 {
-    /// In a reduction: what may be in flight whatever the window says.
+    /// In a reduction: the most segments in flight, whatever the window says.
     pub ceiling: u32,
-    /// Number after the highest slot that a block told of since the last recovery.
+    /// Number after the highest slot that a block reported since the last recovery.
     pub forward: u64,
     /// Number before which every slot has arrived or is taken for lost, since the last recovery.
     pub judged: u64,
-    /// What blocks told of since the last recovery.
+    /// Slots that blocks reported since the last recovery.
     pub arrived: Arrived,
     /// The retransmissions in flight, and the one that was answered last.
     pub copies: Copies,
@@ -28,7 +28,7 @@ pub(super) struct Ns2 {
     pub timed: Option<(u64, Time)>,
 }
 
-/// What an acknowledgment newly tells of slots, in their order.
+/// Slots that an acknowledgment newly shows as arrived or lost, in their order.
 #[derive(Debug, Default)]
 pub(super) struct Judged {
     pub arrived: Vec<u64>,
