@@ -168,7 +168,7 @@ pub(crate) struct DashSource {
     player: Player,
     /// The level of each segment that was requested.
     chosen: Vec<u8>,
-    /// What is known of the segments that have arrived.
+    /// The sizes and times of the segments that have arrived.
     downloads: Vec<Download>,
     asked: Option<Request>,
     /// Bytes of all segments that have arrived.

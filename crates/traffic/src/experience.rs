@@ -1,13 +1,13 @@
-//! What applications measured of what their users experience, by the kind of traffic.
+//! Reports of applications on their users' experience, by the kind of traffic: stalls, latency, opinion scores.
 
-/// What the user of an application experienced; nothing of the kinds that it is not.
+/// The experience of an application's user; `None` for the kinds of traffic that it is not.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Experience {
-    /// Of adaptive video.
+    /// The viewer's report of adaptive video.
     pub video: Option<VideoReport>,
-    /// Of live video.
+    /// The viewer's report of live video.
     pub live: Option<LiveReport>,
-    /// Of a game.
+    /// The player's report of a game.
     pub game: Option<GameReport>,
 }
 
@@ -27,7 +27,7 @@ pub struct AppSample {
 }
 
 impl AppSample {
-    /// Of an application that has no such state.
+    /// The sample of an application that has no such state.
     pub const NONE: AppSample = AppSample {
         buffer_s: f32::NAN,
         bitrate_bps: f32::NAN,
@@ -36,7 +36,7 @@ impl AppSample {
         up_delay_s: f32::NAN,
     };
 
-    /// Whether it has any.
+    /// Whether the sample has any value.
     pub fn is_known(&self) -> bool {
         [self.buffer_s, self.bitrate_bps, self.latency_s, self.down_delay_s, self.up_delay_s]
             .iter()
@@ -51,7 +51,7 @@ impl Default for AppSample {
 }
 
 units::report! {
-    /// What adaptive video was like for its viewer.
+    /// The viewer's experience of adaptive video.
     #[derive(Copy)]
     pub struct VideoReport {
         /// From the opening of the connection to the first picture: `startup_s` of the flow.
@@ -60,19 +60,19 @@ units::report! {
         played_s: f64,
         /// Times that the picture stood still because the buffer was empty.
         rebuffers: u64,
-        /// For how long in all, a stall that goes on at the end of the run included.
+        /// Total time for which the picture stood still, a stall at the end of the run included.
         rebuffer_s: f64,
-        /// Its share of the time from the first picture to the end of the video or the run.
+        /// Share of `rebuffer_s` in the time from the first picture to the end of the video or the run.
         rebuffer_ratio: Option<f64>,
         /// Segments that arrived whole.
         segments: u64,
-        /// Those of which something was played; what follows is about them.
+        /// Segments of which something was played; the keys from here to `mos` are about them.
         played_segments: u64,
         /// Mean bit rate of what was played, by the ladder.
         bitrate_mean_bps: Option<f64>,
         /// Changes of the bit rate from one segment to the next.
         switches: u64,
-        /// Mean of their size.
+        /// Mean size of such a change.
         switch_mean_bps: Option<f64>,
         /// Mean [quality of experience](models/video.md) of a segment by the linear model of Yin and others (2015).
         qoe: Option<f64>,
@@ -86,7 +86,7 @@ units::report! {
 }
 
 units::report! {
-    /// What live video was like for its viewer.
+    /// The viewer's experience of live video.
     #[derive(Copy)]
     pub struct LiveReport {
         /// From the opening of the video to the first picture: `startup_s` of the flow.
@@ -95,9 +95,9 @@ units::report! {
         played_s: f64,
         /// Times that the picture stood still because nothing was there to be shown.
         rebuffers: u64,
-        /// For how long in all, a stall that goes on at the end of the run included.
+        /// Total time for which the picture stood still, a stall at the end of the run included.
         rebuffer_s: f64,
-        /// Its share of the time from the first picture on.
+        /// Share of `rebuffer_s` in the time from the first picture on.
         rebuffer_ratio: Option<f64>,
         /// Frames that the source handed over.
         sent_frames: u64,
@@ -105,7 +105,7 @@ units::report! {
         shown_frames: u64,
         /// Frames that were not there when they were to be shown.
         skipped_frames: u64,
-        /// Those of them that were complete later.
+        /// Skipped frames that were complete later.
         late_frames: u64,
         /// Frames left out to catch up.
         jumped_frames: u64,
@@ -123,7 +123,7 @@ units::report! {
         latency_p95_s: Option<f64>,
         /// 99th percentile of it.
         latency_p99_s: Option<f64>,
-        /// Largest.
+        /// Largest of it.
         latency_max_s: Option<f64>,
         /// [Mean opinion score](models/video.md) of the stalls alone, 1.5 to 5; `null` where frames were skipped, of
         /// which it knows nothing.
@@ -132,12 +132,12 @@ units::report! {
 }
 
 units::report! {
-    /// What a game was like for its player. Packets in flight at the end are neither received nor lost.
+    /// The player's experience of a game. Packets in flight at the end are neither received nor lost.
     #[derive(Copy)]
     pub struct GameReport {
         /// Updates that the server sent.
         down_sent: u64,
-        /// Those of them that reached the player.
+        /// Updates that reached the player.
         down_received: u64,
         /// Share of lost ones among those whose fate is known.
         down_loss_ratio: Option<f64>,
@@ -149,7 +149,7 @@ units::report! {
         down_delay_p99_s: Option<f64>,
         /// Commands that the player sent.
         up_sent: u64,
-        /// Those of them that reached the server.
+        /// Commands that reached the server.
         up_received: u64,
         /// Share of lost ones among those whose fate is known.
         up_loss_ratio: Option<f64>,

@@ -1,4 +1,4 @@
-//! What somebody outside of the run sends and receives.
+//! Traffic that somebody outside of the run sends and receives.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -33,7 +33,7 @@ pub trait Kind {
         None
     }
 
-    /// What it needs of its transport.
+    /// Returns what its sources need of their transport.
     fn needs(&self) -> Needs;
 
     /// Whether the code that it names, if any, is among what scripts have registered.

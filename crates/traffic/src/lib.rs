@@ -1,8 +1,8 @@
 //! Applications above the transport: sources that open, write and close.
 //!
 //! A source is a machine without input or output of its own. At its wake-ups it returns the actions of the application
-//! at either end of the flow, and it is told which bytes have arrived. A listener rates a voice flow by the packets
-//! that arrive.
+//! at either end of the flow, and the bytes that have arrived are handed to it. A listener rates a voice flow by the
+//! packets that arrive.
 
 mod experience;
 mod kind;

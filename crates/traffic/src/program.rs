@@ -1,4 +1,4 @@
-//! The interface of a user's own program, which [`crate::script`] runs: what it is made for, told, and may do.
+//! The interface of a user's own program, which [`crate::script`] runs: its start, its inputs and its actions.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ pub enum Service {
     #[default]
     #[serde(rename = "stream")]
     ByteStream,
-    /// A byte stream in both directions, of whose arrivals it is told.
+    /// A byte stream in both directions, whose arrivals it sees.
     Exchange,
     /// Datagrams from the server to the user.
     Datagrams,
@@ -29,7 +29,7 @@ pub type MakeProgram = Arc<dyn Fn(&ProgramStart) -> Box<dyn Program> + Send + Sy
 /// Finds what makes the programs of a name.
 pub type FindProgram<'a> = dyn FnMut(&str) -> Option<MakeProgram> + 'a;
 
-/// What a program is made for.
+/// The facts for which a program is made.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ProgramStart {
     /// The user's number within the entry.
@@ -79,7 +79,7 @@ impl Acts {
         Acts { service, largest_datagram, connections, waiting: VecDeque::new() }
     }
 
-    /// What the source needs of its transport.
+    /// Returns what the source needs of its transport.
     pub fn service(&self) -> Service {
         self.service
     }

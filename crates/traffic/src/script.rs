@@ -1,7 +1,7 @@
 //! A source that calls a user's code: a script, or code outside of this crate.
 //!
-//! A [`Program`] is told the time and what has arrived, and acts by [`Acts`], which refuses what an application cannot
-//! do: to write before it opens, or after it closes.
+//! A [`Program`] is handed the time and the bytes that have arrived, and acts by [`Acts`], which refuses what an
+//! application cannot do: to write before it opens, or after it closes.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -82,7 +82,7 @@ impl Kind for Script {
             let given = ProgramStart { user, start, duration, entropy };
             user += 1;
             let acts = Acts::new(self.service, self.connections, self.largest_datagram());
-            [ScriptSource { program: make(&given), acts, due: Some(start), told: Time::ZERO }]
+            [ScriptSource { program: make(&given), acts, due: Some(start), handed: Time::ZERO }]
         })
     }
 
@@ -111,8 +111,8 @@ struct ScriptSource {
     program: Box<dyn Program>,
     acts: Acts,
     due: Option<Time>,
-    /// When it was told of an arrival last: acts in response are due then.
-    told: Time,
+    /// When the last arrival was handed to it: acts in response are due then.
+    handed: Time,
 }
 
 impl ScriptSource {
@@ -136,11 +136,11 @@ impl Source for ScriptSource {
     }
 
     fn poll_timeout(&self) -> Option<Time> {
-        if self.acts.is_empty() { self.due } else { Some(self.told) }
+        if self.acts.is_empty() { self.due } else { Some(self.handed) }
     }
 
     fn handle_delivered(&mut self, now: Time, connection: u32, end: End, bytes: u64) {
-        self.told = now;
+        self.handed = now;
         let next = self.program.on_delivered(now, connection, end, bytes, &mut self.acts);
         self.due = ScriptSource::after(now, next).or(self.due);
     }

@@ -1,4 +1,4 @@
-//! The interface of a source: what an application does, what it needs of its transport, and what it is told.
+//! The interface of a source: an application's actions, its needs of the transport, and the arrivals that it sees.
 
 use units::{Bytes, Time};
 
@@ -14,7 +14,7 @@ pub enum End {
     User,
 }
 
-/// What an application does to its connection.
+/// An action of an application on its connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
     /// Opens the connection; datagrams may be written from then on.
@@ -42,7 +42,7 @@ pub enum Needs {
     /// A byte stream in both directions: the bytes that arrive at one end determine what the other end writes
     /// ([`Source::handle_delivered`]).
     Exchange,
-    /// Many byte streams in both directions side by side, of whose arrivals it is told one by one
+    /// Many byte streams in both directions side by side; each arrival is handed to it by itself
     /// ([`Source::handle_stream`]).
     Streams,
     /// Datagrams: each write arrives whole and on its own, or not at all.
@@ -51,12 +51,12 @@ pub enum Needs {
         packet: u32,
     },
     /// Writes that fit a packet, from the server to the user, in a byte stream or as datagrams; the application at the
-    /// user's end is told of what arrives.
+    /// user's end sees what arrives.
     Media {
         /// The largest as a datagram, with IP and UDP headers, in bytes.
         packet: u32,
     },
-    /// Datagrams in both directions, of which the application at either end is told.
+    /// Datagrams in both directions; the application at either end sees those that arrive.
     Messages {
         /// The largest, with IP and UDP headers, in bytes.
         packet: u32,
@@ -142,13 +142,13 @@ pub trait Source: Send {
         self.web_times().map(WebTimes::report)
     }
 
-    /// What its user experienced until `now`, of traffic that has a measure of that. `lost`: packets with data from the
-    /// server, and datagrams from the user, that the network lost.
+    /// Returns the experience of its user until `now`, of traffic that has a measure of that. `lost`: packets with data
+    /// from the server, and datagrams from the user, that the network lost.
     fn experience(&self, _now: Time, _lost: [u64; 2]) -> Experience {
         Experience::default()
     }
 
-    /// Its state at `now` for time series.
+    /// Returns the state of the application at `now`, for time series.
     fn sample(&self, _now: Time) -> AppSample {
         AppSample::NONE
     }

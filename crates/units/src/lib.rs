@@ -58,7 +58,7 @@ impl FieldError {
         FieldError::new(field, format!("{name}{line}: {message}"))
     }
 
-    /// The same error with `parent` in front of the field's path.
+    /// Returns this error with `parent` in front of the field's path.
     pub fn within(self, parent: &str) -> FieldError {
         let field = if self.field.is_empty() { parent.to_owned() } else { format!("{parent}.{}", self.field) };
         FieldError { field, ..self }

@@ -38,7 +38,7 @@ impl<T: Copy + PartialEq> OverTime<T> {
     }
 }
 
-/// What is sent later than this is never sent.
+/// A packet that would be sent later than this is never sent.
 const NEVER: Duration = Duration::from_secs(1_000_000_000);
 const NANOS: u128 = 1_000_000_000;
 

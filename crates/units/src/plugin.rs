@@ -1,10 +1,11 @@
-//! What a script registers: how its names are refused, and how a configuration carries what makes it.
+//! Classes that a script registers: how wrong names are refused, and how a configuration carries the maker of their
+//! objects.
 
 use std::fmt;
 
 use crate::FieldError;
 
-/// What makes the objects that a configuration names, put there before a world is built. It is no part of the
+/// The maker of the objects that a configuration names, put there before a world is built. It is no part of the
 /// configuration's value: two are equal that name the same.
 #[derive(Clone)]
 pub struct Supplied<T>(Option<T>);
@@ -24,7 +25,7 @@ impl<T> Supplied<T> {
         Ok(())
     }
 
-    /// What was supplied.
+    /// Returns what was supplied.
     ///
     /// # Panics
     /// Nothing was.
@@ -71,7 +72,7 @@ pub fn check_registered(kind: &str, name: &str, registered: &[String]) -> Result
     if registered.iter().any(|known| known == name) { Ok(()) } else { Err(unknown(kind, name, registered)) }
 }
 
-/// What is said of a name that nobody has registered.
+/// Returns the error for a name that nobody has registered.
 pub fn unknown(kind: &str, name: &str, registered: &[String]) -> FieldError {
     let known = if registered.is_empty() { String::new() } else { format!(", but {}", registered.join(", ")) };
     FieldError::new("name", format!("\"{name}\" given, and no script has registered a {kind} of that name{known}"))

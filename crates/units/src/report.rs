@@ -5,9 +5,9 @@
 pub struct Line {
     /// The key, which ends in its unit.
     pub name: &'static str,
-    /// What a figure calls it, without the unit; the words of the name if there is none.
+    /// The label in figures, without the unit; the words of the name if there is none.
     pub label: Option<&'static str>,
-    /// What it means, as Markdown. Line breaks do not count.
+    /// The meaning, as Markdown. Line breaks do not count.
     pub meaning: &'static str,
     /// The keys below, of a report within a report.
     pub below: fn() -> Vec<Line>,
@@ -43,7 +43,7 @@ impl Line {
     }
 }
 
-/// What a value of a report consists of.
+/// A value of a report, and the keys that it consists of.
 pub trait Reported {
     /// The keys of a report; none of a number or a text.
     fn lines() -> Vec<Line> {

@@ -156,7 +156,7 @@ pub struct ParseQuantityError {
     pub noun: &'static str,
     /// The text as given.
     pub given: String,
-    /// What is wrong, and what is allowed.
+    /// The complaint, and what is allowed.
     pub reason: String,
 }
 

@@ -27,7 +27,7 @@ pub trait Kind {
     fn choose(&self, now: &Situation<'_>) -> usize;
 }
 
-/// What is known of a video before it begins.
+/// The properties of a video that are known before it begins.
 #[derive(Clone, Copy, Debug)]
 pub struct Video<'a> {
     /// The bit rates, the lowest first.
@@ -38,7 +38,7 @@ pub struct Video<'a> {
     pub buffer: Duration,
 }
 
-/// What a client knows when it is about to request a segment.
+/// The state of a client that is about to request a segment.
 #[derive(Clone, Copy, Debug)]
 pub struct Situation<'a> {
     /// The video.
@@ -56,14 +56,14 @@ pub struct Situation<'a> {
 /// A segment that has arrived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Download {
-    /// Its size.
+    /// The size of the segment.
     pub size: Bytes,
     /// From the writing of its request to its last byte.
     pub time: Duration,
 }
 
 impl Download {
-    /// Its throughput in bit/s.
+    /// Returns the throughput of the segment in bit/s.
     pub fn bps(&self) -> f64 {
         self.size.bits() as f64 / self.time.as_secs_f64().max(1e-9)
     }

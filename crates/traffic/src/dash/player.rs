@@ -9,7 +9,7 @@ pub(crate) struct Player {
     state: State,
     /// Media that has arrived and was not played.
     buffer: Duration,
-    /// It begins, and goes on after a stall, with this much.
+    /// Play-out begins, and goes on after a stall, with this much media.
     startup: Duration,
     resume: Duration,
     /// Nothing comes after what has arrived.
@@ -71,7 +71,7 @@ impl Player {
         }
     }
 
-    /// What it is at `now` if nothing arrives until then.
+    /// Returns the player as it is at `now` if nothing arrives until then.
     pub(crate) fn at(&self, now: Time) -> Player {
         let mut later = *self;
         later.advance(now);

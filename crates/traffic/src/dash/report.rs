@@ -1,4 +1,4 @@
-//! What a viewer of adaptive video got, and how good that is.
+//! The report of a viewer of adaptive video, and its quality of experience.
 //!
 //! Quality of experience: equation 5 of Yin, Jindal, Sekar and Sinopoli, "A control-theoretic approach for dynamic
 //! adaptive video streaming over HTTP", SIGCOMM 2015, with q(R) = R in Mbit/s, over the segments of which something was
@@ -43,7 +43,7 @@ impl LinearQoe {
         Ok(())
     }
 
-    /// Of segments played at these bit rates, in Mbit/s: the mean of a segment; `None` without any.
+    /// Returns the mean quality of segments played at these bit rates, in Mbit/s; `None` without any.
     fn of(&self, rates: &[f64], stalled_s: f64, startup_s: f64, highest: BitRate) -> Option<f64> {
         let stalling = self.stalling.unwrap_or(highest.as_bps() as f64 / 1e6);
         let startup = self.startup.unwrap_or(stalling);

@@ -1,4 +1,4 @@
-//! What a player of a game got, and how good that is.
+//! The report of a player of a game, and its opinion score.
 //!
 //! The score: the G-model of Wattimena, Kooij, van Vugt and Ahmed, "Predicting the perceived quality of a first person
 //! shooter: the Quake IV G-model", NetGames 2006: X = 0.104 ping + jitter in ms, MOS = −0.00000587 X³ + 0.00139 X² −
@@ -39,7 +39,7 @@ impl Heard {
     }
 }
 
-/// Of what was sent, heard and lost, the server's packets first.
+/// Returns the report of the packets sent, heard and lost, the server's first.
 pub(super) fn report(sent: [u64; 2], heard: &[Heard; 2], lost: [u64; 2], responses: Vec<u32>) -> GameReport {
     let [down, up] = [0, 1].map(|way: usize| Sorted::new(heard[way].delays.clone()));
     let [down_received, up_received] = [0, 1].map(|way: usize| heard[way].delays.len() as u64);

@@ -47,12 +47,12 @@ pub(super) struct Receiver {
     /// Where the known frames end in the byte stream, and in packets.
     bytes: u64,
     packets: u64,
-    /// What is shown depends on a frame that was not.
+    /// The frames shown depend on one that was not.
     is_broken: bool,
     pub(super) log: Log,
 }
 
-/// What happened until now.
+/// Counts and times of play-out so far.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Log {
     pub(super) started: Option<Time>,
@@ -100,7 +100,7 @@ enum State {
     Ended,
 }
 
-/// Frames behind the head that are remembered, to tell the late from the lost.
+/// Frames behind the head that are remembered, to distinguish late from lost ones.
 const REMEMBERED: u64 = 1_024;
 /// A stall after the last frame was sent is the end when it takes so long.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -208,7 +208,7 @@ impl Receiver {
             if jumps {
                 self.jump(now + time);
             }
-            // It never runs ahead of its target.
+            // Play-out never runs ahead of its target.
             let next = (now + time.mul_f64(1.0 / rate)).max(self.captured(self.head) + target);
             self.log.shown_time += next.since(now);
             self.state = State::Due(next, None);
@@ -311,7 +311,7 @@ impl Receiver {
         }
     }
 
-    /// What happened until `now`.
+    /// Returns the counts and times of play-out until `now`.
     pub(super) fn log(&self, now: Time) -> Log {
         let mut log = self.log.clone();
         if let State::Stalled(since) | State::Due(_, Some(since)) = self.state {

@@ -1,4 +1,4 @@
-//! What a viewer of live video got.
+//! The report of a viewer of live video.
 
 use units::{Duration, Time};
 
