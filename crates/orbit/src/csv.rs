@@ -11,7 +11,7 @@ use units::{FieldError, Files};
 /// A line that is neither empty nor a comment.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Line<'a> {
-    /// Its number in the file, from 1.
+    /// The line's number in the file, from 1.
     pub number: usize,
     pub text: &'a str,
 }

@@ -19,9 +19,9 @@ pub struct Pass {
     pub culmination_s: f64,
     /// When it falls below the minimum elevation; `None` if it is still above at the end.
     pub set_s: Option<f64>,
-    /// Its highest elevation.
+    /// The highest elevation of the pass.
     pub highest: Angle,
-    /// Its distance at the highest elevation, metres.
+    /// The satellite's distance at the highest elevation, metres.
     pub range_metres: f64,
 }
 

@@ -11,7 +11,7 @@ use crate::channel;
 use crate::constellation::{delays, ground, sky};
 use crate::path;
 
-/// What a question is answered with.
+/// The answer to a question.
 pub struct Answer {
     /// Numbers and texts; null where the answer is its tables.
     pub value: Json,

@@ -1,7 +1,8 @@
-//! What can be asked without a run: a constellation, a channel, the return link and the last hop, each by itself.
+//! Questions that need no run: about a constellation, a channel, the return link and the last hop, each by itself.
 //!
-//! What is answered at once is a function of its question, and has a line in [`ask()`]. What takes long is a struct
-//! that is asked to go on until it is done. The Python binding asks this crate directly; runs never do.
+//! A question that is answered at once is a function of its options, and has a line in [`ask()`]. One that takes long
+//! is a struct, which computes a part at each call until it is done. The Python binding asks this crate directly; runs
+//! never do.
 
 pub mod access;
 mod ask;

@@ -1,4 +1,4 @@
-//! What packets meet on a path over time: delay, rate and losses, as a run with a seed has them.
+//! A path over time as packets meet it: delay, rate and losses, as a run with a seed has them.
 
 use std::path::Path;
 
@@ -49,7 +49,7 @@ pub(crate) fn course(question: &Course, base: &Path) -> Result<Table, ScenarioEr
     Ok(tabulate(&trace, &times))
 }
 
-/// What a scenario needs beside its path.
+/// The rest of a scenario, beside its path.
 const REST: &str = r#"
 duration = "1 s"
 [last_hop]

@@ -13,7 +13,7 @@ pub struct Change {
     pub route_change: bool,
     /// The route was lost.
     pub outage: bool,
-    /// There is a route again, or for the first time.
+    /// A route exists again, or for the first time.
     pub route_again: bool,
 }
 

@@ -1,4 +1,4 @@
-//! What the columns of a measured file hold, by their names: `time_s,rtt_ms,rate_down_mbps,loss_percent`.
+//! The quantities of a measured file, by the names of its columns: `time_s,rtt_ms,rate_down_mbps,loss_percent`.
 //!
 //! A name says what is measured, perhaps one direction, and the unit, in any order of the words after the first:
 //! `loss_down_percent`, `one_way_delay_ms`, `download_mbps`, `rate_up [Mbit/s]`.
@@ -7,7 +7,7 @@ use std::fmt;
 
 use crate::satellites::sky::nearest_names;
 
-/// What is measured.
+/// A measured quantity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Quantity {
     /// When.
@@ -38,7 +38,7 @@ pub(crate) struct Column {
     pub(crate) unit: Unit,
     /// As the file's header has it.
     pub(crate) name: String,
-    /// Its index in a row, from 0.
+    /// The index of the column in a row, from 0.
     pub(crate) index: usize,
 }
 
@@ -119,7 +119,7 @@ impl Quantity {
         }
     }
 
-    /// Its values that can be, in the base unit.
+    /// Returns the range of possible values, in the base unit.
     fn range(self) -> (f64, f64) {
         match self {
             Quantity::Time => (0.0, 3.2e9),
@@ -164,7 +164,7 @@ impl fmt::Display for Unit {
 /// Reads the name of the column at `index`; nothing if it names no quantity of a path.
 ///
 /// # Errors
-/// It names one, but its unit is missing or that of another quantity; or it nearly names one.
+/// The name has a quantity, but its unit is missing or that of another quantity; or it nearly names one.
 pub(crate) fn column(name: &str, index: usize) -> Result<Option<Column>, String> {
     let words = words(name);
     let (mut unit, mut directions, mut rest) = (None, Directions::Both, Vec::new());

@@ -164,8 +164,8 @@ impl ConstellationPath {
         self.handover.clone().unwrap_or_else(|| self.constellation.handover())
     }
 
-    /// What to know about a step in which satellites go far across the sky, during the seconds `from` to `to` after
-    /// the reference instant.
+    /// Returns a warning about a step in which satellites go far across the sky, during the seconds `from` to `to`
+    /// after the reference instant.
     fn step_warning(&self, sky: &Sky, [from, to]: [f64; 2]) -> Option<String> {
         let step = self.step.as_secs_f64().min(to - from);
         if self.step <= LONGEST_SURE_STEP {

@@ -35,7 +35,7 @@ pub struct TracePath {
     /// Whether the file begins anew at its end; if not, its last values hold.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub repeat: bool,
-    /// What waits at most for the uplink's rate, where the file has one.
+    /// The most bytes that wait for the uplink, where the file gives its rate.
     #[serde(default = "uplink_buffer", skip_serializing_if = "is_uplink_buffer")]
     pub uplink_buffer: Bytes,
     /// What happens to packets while there is no route.
@@ -105,7 +105,7 @@ impl Kind for TracePath {
 }
 
 impl TracePath {
-    /// What the table `file` has.
+    /// Returns the path of the table `file`.
     pub fn new(file: &str) -> TracePath {
         TracePath {
             file: file.to_owned(),
@@ -119,7 +119,7 @@ impl TracePath {
         }
     }
 
-    /// What `text` has, the content of the file.
+    /// Returns the delay over time of `text`, the content of the file.
     ///
     /// # Errors
     /// Names the line and what is wrong with it.

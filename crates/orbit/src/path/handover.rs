@@ -85,7 +85,7 @@ impl Default for Hysteresis {
 /// A satellite in view.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct InView {
-    /// Its number.
+    /// The satellite's number.
     pub satellite: u32,
     /// Sine of its elevation.
     pub sin_elevation: f64,

@@ -1,10 +1,10 @@
-//! What a path has beside its delay: rates, and shares of lost packets.
+//! The measured rates of a path, and its shares of lost packets.
 
 use std::sync::Arc;
 
 use units::{OverTime, RateOverTime, Time};
 
-/// What a path has beside its delay.
+/// The rates and losses of a path, beside its delay.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Measured {
     /// The rate towards the users.

@@ -51,19 +51,19 @@ pub trait Kind {
         Ok(())
     }
 
-    /// The one-way delay from the start of the run for `duration`. `files` reads those that the path names.
+    /// Returns the one-way delay from the start of the run for `duration`. `files` reads the files that the path names.
     ///
     /// # Errors
     /// As [`Kind::check`]; or a file cannot be read or is wrong; or an end never sees a satellite.
     fn delays(&self, duration: Duration, files: &mut dyn Files) -> Result<DelayTrace, FieldError>;
 
-    /// The delay of one run, where each has its own: `uniform` draws from 0 to 1 (1 excluded). [`Kind::delays`] is then
-    /// what the runs have in the mean.
+    /// Returns the delay of one run, where each run has its own: `uniform` draws from 0 to 1 (1 excluded).
+    /// [`Kind::delays`] then returns the mean over runs.
     fn realise(&self, _duration: Duration, _uniform: &mut dyn FnMut() -> f64) -> Option<DelayTrace> {
         None
     }
 
-    /// What waits at most for the rate of the uplink, where it has one.
+    /// Returns the most bytes that wait for the uplink, where the path has its rate.
     fn uplink_buffer(&self) -> Bytes {
         UPLINK_BUFFER
     }
@@ -73,12 +73,12 @@ pub trait Kind {
         None
     }
 
-    /// What happens to packets while there is no route.
+    /// Returns what happens to packets while there is no route.
     fn no_route(&self) -> NoRoute {
         NoRoute::default()
     }
 
-    /// What a handover of the user costs.
+    /// Returns the cost of a handover of the user.
     fn at_handover(&self) -> AtHandover {
         AtHandover::default()
     }
@@ -88,7 +88,7 @@ pub trait Kind {
         HopConfig::default()
     }
 
-    /// The names of the files that it needs.
+    /// Returns the names of the files that the path needs.
     fn files_mut(&mut self) -> Vec<&mut String> {
         Vec::new()
     }

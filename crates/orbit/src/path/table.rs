@@ -30,9 +30,9 @@ pub struct DelayRow {
     pub source_satellite: Option<u32>,
     /// The user's serving satellite.
     pub user_satellite: Option<u32>,
-    /// Its elevation at the user, degrees.
+    /// Elevation of the user's satellite, degrees.
     pub elevation_deg: Option<f64>,
-    /// Its distance from the user, metres.
+    /// Distance of the user's satellite, metres.
     pub range_m: Option<f64>,
     /// The rate at which that distance grows, metres per second.
     pub range_rate_mps: Option<f64>,

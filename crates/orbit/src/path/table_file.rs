@@ -27,8 +27,8 @@ struct Table {
 /// The rows of one quantity and direction: instant and value; nothing for an empty cell.
 type Rows = Vec<(Time, Option<f64>)>;
 
-/// Reads a table: its header, or the names in `columns` (by what they mean), tell what is what. `delay` is the one-way
-/// delay where the file has none. Without a header a row is time and one-way delay in seconds.
+/// Reads a table. The header says what each column holds, or `columns` does (names by what they mean). `delay` is the
+/// one-way delay where the file has none. Without a header a row is time and one-way delay in seconds.
 ///
 /// # Errors
 /// Names line and column, and what is wrong there.
@@ -80,7 +80,7 @@ fn wrong(line: &Line<'_>, column: &Column, message: String) -> FieldError {
 }
 
 impl Table {
-    /// Of rows without a header.
+    /// Returns the table of rows without a header.
     fn in_order() -> Table {
         let named = |name, index| column(name, index).ok().flatten().expect("a known name");
         Table { time: named("time", 0), others: vec![named("delay", 1)], width: 2 }
@@ -224,7 +224,7 @@ impl Copies {
 }
 
 impl DelayTrace {
-    /// The last instant that tells something.
+    /// Returns the last instant with a value.
     pub fn end(&self) -> Time {
         let points = self.points().map(|point| point.0).max();
         points.max(self.measured().end).unwrap_or(Time::ZERO)

@@ -19,7 +19,7 @@ pub struct DelayTrace {
     intervals: Vec<RouteInterval>,
     index: Index,
     warnings: Vec<String>,
-    /// What was measured beside the delay, and the delay from the users where it is another one.
+    /// Rates and losses measured beside the delay, and the delay from the users where it is another one.
     beside: Option<Box<(Measured, Option<DelayTrace>)>>,
 }
 
@@ -36,7 +36,7 @@ pub(crate) struct Point {
 /// An interval with one route, or without any; it ends where the next begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RouteInterval {
-    /// Its begin.
+    /// The beginning of the interval.
     pub from: Time,
     /// Number of inter-satellite links on the route; `None` during an outage.
     pub hops: Option<u32>,
@@ -109,7 +109,7 @@ impl DelayTrace {
         DelayTrace { beside, ..self }
     }
 
-    /// What was measured beside the delay.
+    /// Returns the rates and losses measured beside the delay.
     pub fn measured(&self) -> &Measured {
         const NOTHING: &Measured =
             &Measured { rate_down: None, rate_up: None, loss_down: None, loss_up: None, end: None };
@@ -126,7 +126,7 @@ impl DelayTrace {
         DelayTrace { warnings, ..self }
     }
 
-    /// What to check about the path before trusting a result, each as a sentence.
+    /// Returns the warnings about the path, each as a sentence.
     pub fn warnings(&self) -> &[String] {
         &self.warnings
     }

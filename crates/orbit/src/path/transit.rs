@@ -75,7 +75,7 @@ pub struct QueueWithoutRoute {
     pub buffer: Bytes,
 }
 
-/// What waits at most for the rate of an uplink, unless the path says otherwise.
+/// The most bytes that wait for an uplink with a rate, unless the path says otherwise.
 pub(crate) const UPLINK_BUFFER: Bytes = Bytes::new(1_000_000);
 
 fn one_megabyte() -> Bytes {
@@ -106,7 +106,7 @@ impl HopConfig {
     }
 }
 
-/// What happens to packets that find no route.
+/// The fate of packets that find no route.
 pub trait Kind {
     /// Checks every value.
     ///

@@ -76,7 +76,7 @@ pub enum Geometry {
     Delta,
 }
 
-/// How the phase shift between neighbouring planes continues from plane to plane.
+/// The phase shift between neighbouring planes: alternating, or growing from plane to plane.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum PhasingOrder {

@@ -78,7 +78,7 @@ impl ElementOrbits {
     /// The orbits of `sets` with `epoch` as the reference instant.
     ///
     /// # Errors
-    /// There is no satellite, or SGP4 refuses a set's elements: the error names the satellite.
+    /// `sets` is empty, or SGP4 refuses a satellite's elements: the error names the satellite.
     pub fn new(sets: &[ElementSet], epoch: Epoch) -> Result<ElementOrbits, ElementsError> {
         if sets.is_empty() {
             return Err(ElementsError::general("has no satellite"));

@@ -19,7 +19,7 @@ pub(crate) fn turned([x, y, z]: Vector, (sin, cos): (f64, f64)) -> Vector {
     [x * cos - y * sin, x * sin + y * cos, z]
 }
 
-/// The same point in the other frame after the Earth has turned for `seconds`: from Earth-fixed to inertial.
+/// Returns the same point in the other frame, after the Earth has turned for `seconds`: from Earth-fixed to inertial.
 pub fn earth_fixed_to_inertial(point: Vector, seconds: f64) -> Vector {
     turned(point, earth_turn(seconds))
 }

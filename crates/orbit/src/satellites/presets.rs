@@ -13,7 +13,7 @@ pub struct Preset {
     pub name: &'static str,
     /// A summary in one line.
     pub summary: String,
-    /// Its parameters.
+    /// The parameters of the constellation.
     pub constellation: Constellation,
 }
 

@@ -9,7 +9,7 @@ use units::{BitRate, Duration};
 
 use super::schemes::{Named, named_schemes, return_link};
 
-/// What is asked of the equations.
+/// The options of the comparison in closed form.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AnalysisOptions {
     /// Schemes of random access, as in [`super::PlrOptions`].
@@ -22,11 +22,11 @@ pub struct AnalysisOptions {
     pub datagrams: u32,
     /// Retransmissions of a datagram, up to this many.
     pub retransmissions: u32,
-    /// What a retransmission takes at least.
+    /// The least time of a retransmission.
     pub round_trip: Duration,
 }
 
-/// What the equations of Kuhn et al. 2015 say.
+/// The results of the equations of Kuhn et al. 2015.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct AnalysisReport {
     /// Timeslots of a carrier (N_S).
@@ -39,7 +39,7 @@ pub struct AnalysisReport {
     pub frame_s: f64,
     /// Useful bits of a slot of dedicated access.
     pub dedicated_bits: u32,
-    /// What the equations leave out and this return link has.
+    /// Properties of this return link that the equations leave out.
     pub warnings: Vec<String>,
     /// The schemes of random access, and when they carry more.
     pub methods: Vec<MethodShare>,
@@ -47,13 +47,14 @@ pub struct AnalysisReport {
     pub users: Vec<UsersRow>,
     /// Datagrams of a short flow.
     pub datagrams: u32,
-    /// What a retransmission takes at least.
+    /// The least time of a retransmission.
     pub round_trip_s: f64,
     /// One entry for each loss and number of retransmissions.
     pub retransmissions: Vec<RetransmissionRow>,
 }
 
-/// What a terminal may send by a scheme of random access, and the users from whom on that is more.
+/// The throughput of a terminal by a scheme of random access, and the number of users from which on it is more than by
+/// dedicated access.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct MethodShare {
     /// The scheme.
@@ -64,7 +65,7 @@ pub struct MethodShare {
     pub replicas: u32,
     /// Packets that a terminal may send in a frame.
     pub packets_per_frame: u32,
-    /// Their useful bits.
+    /// Useful bits of these packets.
     pub random_frame_bits: u64,
     /// The smallest number of users with whom dedicated access carries no more of each (equations 1 and 2).
     pub break_even_users: u64,
@@ -72,7 +73,7 @@ pub struct MethodShare {
     pub break_even_packets_per_block: f64,
 }
 
-/// What a user may send, of so many.
+/// The throughput of each of so many users.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct UsersRow {
     /// The scheme of random access.
@@ -81,7 +82,7 @@ pub struct UsersRow {
     pub users: u32,
     /// Slots of a user in a frame of dedicated access.
     pub dedicated_slots: f64,
-    /// Their useful bits.
+    /// Useful bits of these packets.
     pub dedicated_frame_bits: f64,
     /// Useful bits of a user in a frame of random access, without loss.
     pub random_frame_bits: u64,
@@ -98,7 +99,7 @@ pub struct RetransmissionRow {
     pub retransmissions: u32,
     /// How probable that is (equations 4 and 6).
     pub probability: f64,
-    /// What it adds to the flow's time at least.
+    /// The least time that the retransmission adds to the flow.
     pub added_delay_s: f64,
 }
 
@@ -198,7 +199,7 @@ fn retransmission_rows(options: &AnalysisOptions) -> Result<Vec<RetransmissionRo
     Ok(rows)
 }
 
-/// What the equations leave out and this return link has.
+/// Returns the properties of this return link that the equations leave out.
 fn warnings(access: &AccessConfig, compared: &[Compared]) -> Vec<String> {
     let mut warnings = Vec::new();
     if !access.one_amplifier {

@@ -14,7 +14,7 @@ use units::Files;
 
 use super::schemes::{Named, named_schemes, options, return_link};
 
-/// What a study of packet loss asks.
+/// The options of a study of packet loss.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PlrOptions {
     /// Schemes of random access, as values of a scenario's `access.method`; text may be a table in TOML. A name alone
@@ -29,7 +29,7 @@ pub struct PlrOptions {
     pub seed: Option<u64>,
 }
 
-/// What a study of packet loss finds.
+/// The result of a study of packet loss.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PlrReport {
     /// The root of the random streams.
@@ -46,7 +46,7 @@ pub struct PlrReport {
     pub power_spread_db: f64,
     /// Iterations of interference cancellation, at most.
     pub iterations: u32,
-    /// Bursts that were asked for at each point.
+    /// Bursts to simulate at each point, as asked.
     pub bursts_per_point: u64,
     /// What to check before trusting the result.
     pub warnings: Vec<String>,
@@ -59,7 +59,7 @@ pub struct PlrReport {
 /// A curve of the study.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PlrMethod {
-    /// How the rows call it.
+    /// The name of the curve in the rows.
     pub method: String,
     /// Replicas of a packet, on average.
     pub replicas_mean: f64,
@@ -74,7 +74,7 @@ pub struct PlrMethod {
 pub struct PlrRow {
     /// The curve.
     pub method: String,
-    /// What was found.
+    /// The loss and throughput found.
     #[serde(flatten)]
     pub point: PlrPoint,
 }
@@ -133,7 +133,7 @@ impl PlrStudy {
         })
     }
 
-    /// Goes on for a while, a fraction of a second; without effect at the end.
+    /// Computes the next bursts, for a fraction of a second. Without effect when the study is done.
     pub fn advance(&mut self) {
         let Some(curve) = self.curves.get(self.rows.len() / self.packets.len()) else { return };
         let packets = self.packets[self.rows.len() % self.packets.len()];
@@ -156,7 +156,7 @@ impl PlrStudy {
         (self.rows.len() as f64 + part) / (self.curves.len() * self.packets.len()) as f64
     }
 
-    /// What was found.
+    /// Returns the result.
     ///
     /// # Panics
     /// If [`PlrStudy::share`] is not 1.

@@ -93,7 +93,7 @@ fn moved(error: ScenarioError, field: &str) -> ScenarioError {
     }
 }
 
-/// What a scheme is called: its name, with the options that are not their defaults.
+/// Returns the label of a scheme: its name, with the options that are not their defaults.
 fn label(scenario: &Scenario, scheme: &RandomAccess) -> String {
     let usual = defaults(scenario, scheme);
     let mut name = scheme.kind().to_owned();

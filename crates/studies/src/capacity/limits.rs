@@ -1,4 +1,4 @@
-//! What the users' channels could carry at most, from the law of one.
+//! The most that the users' channels could carry, from the law of one.
 
 use channel::TransmissionLaw;
 
@@ -10,7 +10,7 @@ pub(super) struct Information {
 }
 
 impl Information {
-    /// What the first transmission of each packet of `law` meets.
+    /// Returns the information of the first transmission of each packet of `law`.
     ///
     /// # Panics
     /// If the law has no rows.

@@ -28,7 +28,7 @@ use units::{Duration, Time};
 use self::limits::{Information, spacing_users};
 use self::saturation::{AtRandom, Saturation, Tap};
 
-/// What a study of capacity asks.
+/// The options of a study of capacity.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CapacityOptions {
     /// Numbers of users.
@@ -42,7 +42,7 @@ pub struct CapacityOptions {
     pub seed: Option<u64>,
 }
 
-/// What a study of capacity finds.
+/// The result of a study of capacity.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct CapacityReport {
     /// The title of the scenario.
@@ -57,9 +57,9 @@ pub struct CapacityReport {
     pub rate_bps: u64,
     /// A packet with its headers.
     pub packet_bytes: u32,
-    /// What a decoder must learn of a packet: its bits, or those of the block that it is padded to.
+    /// Information that a decoder needs of a packet: its bits, or those of the block that it is padded to.
     pub packet_information_bits: u64,
-    /// From the end of a transmission to the beginning of the next one of the same packet: how late it is then.
+    /// Time from the end of a transmission to the beginning of the next one of the same packet.
     pub feedback_rtt_s: f64,
     /// What to check before trusting the result.
     pub warnings: Vec<String>,
@@ -69,10 +69,10 @@ pub struct CapacityReport {
     pub rows: Vec<CapacityRow>,
 }
 
-/// What a number of users gets under a policy, and the limits. A value that was never observed is `null`.
+/// The capacity for a number of users under a policy, and the limits. A value that was never observed is `null`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct CapacityRow {
-    /// Who is sent next: `random`, or the name of a scheduler.
+    /// The choice of the next user: `random`, or the name of a scheduler.
     pub policy: String,
     /// Users.
     pub users: u32,
@@ -110,11 +110,11 @@ pub struct CapacityRow {
     /// The mean capacity of the channels, equation 6.1: useful bits per second with an ideal code, whoever is chosen
     /// without a look at the channels.
     pub mean_limit_bps: f64,
-    /// The same in packets.
+    /// `mean_limit_bps` in packets.
     pub mean_limit_pps: f64,
     /// The expected capacity of the best channel, equation 6.2.
     pub best_limit_bps: f64,
-    /// The same in packets.
+    /// `best_limit_bps` in packets.
     pub best_limit_pps: f64,
 }
 
@@ -139,7 +139,7 @@ struct Case {
     policy: String,
     last_hop: LastHopConfig,
     users: u32,
-    /// Whether somebody asked for it; the study always has one user.
+    /// Whether the options ask for it; the study always has the case of one user.
     asked: bool,
 }
 
@@ -212,7 +212,7 @@ impl CapacityStudy {
         (self.rows.len() as f64 + part) / self.cases.len() as f64
     }
 
-    /// What was found up to now; `None` before the first case, the one user's, is at its end.
+    /// Returns the result so far; `None` before the first case, that of one user, is at its end.
     pub fn report(&self) -> Option<CapacityReport> {
         let one_user = self.rows.iter().find(|row| (row.policy.as_str(), row.users) == (RANDOM, 1));
         let asked = self.rows.iter().zip(&self.cases).filter(|(_, case)| case.asked);

@@ -67,7 +67,7 @@ impl Saturation {
         }
     }
 
-    /// What the hop reports of the time up to `end`.
+    /// Returns the report of the last hop for the time up to `end`.
     pub(super) fn report(&self, end: Time) -> LastHopReport {
         self.hop.report(end.since(Time::ZERO))
     }

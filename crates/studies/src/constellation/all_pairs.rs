@@ -61,7 +61,7 @@ pub struct RoutesBatch {
     pub forwarding: Table,
 }
 
-/// What the routes are of: the parameters of a [`RoutesStudy`] and what they led to.
+/// The parameters of a [`RoutesStudy`] as resolved, for its folder.
 #[derive(Clone, Debug, Serialize)]
 struct RoutesReport<'a> {
     constellation: &'a str,
@@ -83,7 +83,7 @@ struct RoutesReport<'a> {
 #[derive(Clone, Debug, Serialize)]
 struct StationReport<'a> {
     name: &'a str,
-    /// Its number in a forwarding table.
+    /// The station's number in a forwarding table.
     node: usize,
     latitude_deg: f64,
     longitude_deg: f64,
@@ -166,7 +166,7 @@ impl RoutesStudy {
         Ok(Some(RoutesBatch { routes: routes(&batch.routes), forwarding: self.forwarding(&batch.next_hops) }))
     }
 
-    /// What each pair met until now: `from`, `to`, delays, hops, `route_changes`, `reached_share`.
+    /// Returns the summary of each pair so far: `from`, `to`, delays, hops, `route_changes`, `reached_share`.
     pub fn pairs(&self) -> Table {
         let pairs = self.inner.summaries();
         let instants = self.inner.done().max(1) as f64;

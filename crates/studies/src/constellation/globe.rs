@@ -1,4 +1,4 @@
-//! What a picture of a run's path shows: satellites, stations, and the satellites of the route, over time.
+//! The contents of a picture of a run's path: satellites, stations, and the satellites of the route, over time.
 
 use orbit::{ConstellationPath, Place, RouteInterval, Router, Sky, Station, Vector};
 use serde::Serialize;
@@ -9,7 +9,7 @@ use units::{Duration, Files, SPEED_OF_LIGHT, Time};
 /// the equator and z through the north pole.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Globe {
-    /// Their names.
+    /// The names of the satellites.
     pub satellites: Vec<String>,
     /// Elevation below which a satellite does not serve, degrees.
     pub minimum_elevation_deg: f64,
@@ -35,9 +35,9 @@ pub struct Route {
     pub from_s: f64,
     /// The number of the gateway where it begins.
     pub gateway: Option<u32>,
-    /// Its satellites from the gateway's to the user's; none without a route.
+    /// Satellites of the route, from the gateway's to the user's; none without a route.
     pub satellites: Vec<u32>,
-    /// Its one-way delay, the last link included.
+    /// One-way delay of the route, the last link included.
     pub delay_s: Option<f64>,
 }
 

@@ -1,4 +1,4 @@
-//! What the ground sees of a constellation.
+//! A constellation as the ground sees it.
 
 use std::path::Path;
 
@@ -176,7 +176,7 @@ pub(crate) fn coverage(question: &Coverage, base: &Path) -> Result<Table, Scenar
     Ok(table)
 }
 
-/// What to draw on a map: the satellites (`satellite`, `name`, `latitude_deg`, `longitude_deg`), the edges of
+/// Returns the tables of a map: the satellites (`satellite`, `name`, `latitude_deg`, `longitude_deg`), the edges of
 /// their footprints (`satellite`, `latitude_deg`, `longitude_deg`), their links (`from`, `to`), and the tracks of the
 /// following time (`satellite`, `time_s`, `latitude_deg`, `longitude_deg`).
 ///

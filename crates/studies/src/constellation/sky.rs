@@ -54,7 +54,7 @@ pub struct AgeWarning {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Stations {
-    /// Its text.
+    /// The text of the file.
     csv: String,
 }
 
@@ -190,7 +190,7 @@ pub(crate) fn stations(question: &Stations, _: &Path) -> Result<Table, ScenarioE
     Ok(table)
 }
 
-/// What to know before positions of a time are trusted: that elements are then old; null if there is nothing.
+/// Returns a warning where the elements are old at the time of the positions; null if they are not.
 ///
 /// # Errors
 /// As [`sky`].
@@ -207,7 +207,7 @@ pub(crate) fn epoch(question: &ReferenceEpoch, base: &Path) -> Result<Json, Scen
     Ok(json!(epoch_of(&sky(&question.constellation, base)?)))
 }
 
-/// The same of a sky that is there.
+/// Returns the reference instant of a sky that was read.
 pub(super) fn epoch_of(sky: &Sky) -> Option<String> {
     match &sky.orbits {
         Orbits::Walker(_) => None,
