@@ -14,9 +14,9 @@ use std::ops::Range;
 /// `x[n] = sum over k of X[k] exp(2 pi i k n / N)`, without a factor, by Stockham's algorithm with radix 4: the inner
 /// loops run over contiguous numbers.
 ///
-/// The groups of the first two passes have one butterfly and four, so their loops run from group to group. Within later
-/// groups butterflies may be in any order: it is that in which the second pass leaves them, and [`index_of`] is
-/// where a number of the result stands.
+/// A group of the first pass has one butterfly and a group of the second has four, so the loops of these passes run
+/// over the groups. Later groups keep the order of butterflies that the second pass leaves. [`index_of`] returns the
+/// place at which that order puts a number of the result.
 #[derive(Debug)]
 pub(crate) struct InverseFft {
     size: usize,

@@ -119,12 +119,12 @@ impl Transmitter {
         (self.coded_bits as f64 - unsent_bits).max(0.0)
     }
 
-    /// How long it sent until `end`.
+    /// Returns the time for which the transmitter was sending, up to `end`.
     pub(super) fn busy_by(&self, end: Time) -> Duration {
         self.busy.saturating_sub(self.sending_until().since(end))
     }
 
-    /// How long packets waited until `end` of which none might start.
+    /// Returns the time, up to `end`, in which packets waited and none was allowed to start.
     pub(super) fn stalled_by(&self, end: Time) -> Duration {
         self.stalled + end.since(self.stalled_since)
     }
