@@ -1,11 +1,11 @@
-//! Who a packet is from and for: its IP header, and the flow of each user's address.
+//! Sources and destinations of packets: IP headers, and the flow of each user's address.
 
 use core::net::IpAddr;
 use std::collections::BTreeMap;
 
 use units::Ecn;
 
-/// What the emulation reads of an IP header (RFC 791, RFC 8200).
+/// The fields of an IP header that the emulation reads (RFC 791, RFC 8200).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IpHeader {
     /// From whom.

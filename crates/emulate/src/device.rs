@@ -9,7 +9,7 @@ use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, recvmsg};
 use sim::End;
 
-/// Who is behind a device.
+/// The hosts behind a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
     /// All servers.
@@ -47,7 +47,7 @@ impl Device {
     /// The device of this descriptor, which is read and written without waiting from now on.
     ///
     /// # Errors
-    /// It cannot be read so.
+    /// The device cannot be made non-blocking.
     pub fn new(fd: OwnedFd, side: Side) -> io::Result<Device> {
         let flags = fcntl_getfl(&fd)?;
         fcntl_setfl(&fd, flags | OFlags::NONBLOCK)?;

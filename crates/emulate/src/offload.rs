@@ -1,5 +1,5 @@
-//! What a device leaves to us (TUN with `IFF_VNET_HDR`): checksums that are not complete, and packets of one connection
-//! read or written as one.
+//! Offloads, which a device leaves to us (TUN with `IFF_VNET_HDR`): checksums that are not complete, and packets of one
+//! connection read or written as one.
 //!
 //! Before each packet stands a header, `struct virtio_net_hdr` (Virtual I/O Device 1.2, section 5.1.6). A long packet
 //! is split before the world sees it, as its sender would have without the offload; what leaves at one instant is
@@ -42,7 +42,7 @@ pub(crate) struct Packet {
     pub checksum: Option<Checksum>,
 }
 
-/// What was read from a device: one packet, or several as one.
+/// The bytes read from a device: one packet, or several as one.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Frame<'a> {
     bytes: &'a [u8],
@@ -196,7 +196,7 @@ impl Joined {
         true
     }
 
-    /// What a device is to be given, and how many packets it is; empty without any.
+    /// Returns the bytes to be written to a device, and the number of packets in them; empty without any.
     pub fn take(&mut self) -> (&[u8], u64) {
         (&self.frame, std::mem::take(&mut self.packets))
     }

@@ -38,7 +38,7 @@ pub enum EmulationError {
     NoDevices,
 }
 
-/// What a session has counted and measured.
+/// The counts and measurements of a session.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Measured {
     /// Packets that entered at the servers and at the users.
@@ -69,9 +69,9 @@ pub struct Session {
     /// The packets in flight, by ticket.
     kept: Vec<Packet>,
     free: Vec<u32>,
-    /// What is read.
+    /// The buffer into which devices are read.
     buffer: Box<[u8]>,
-    /// What is about to be written, and to which device.
+    /// The packets that are about to be written, and to which device.
     joined: Joined,
     to: usize,
     log: Vec<u8>,
@@ -277,7 +277,7 @@ impl Session {
         std::mem::take(&mut self.log)
     }
 
-    /// What was counted and measured so far.
+    /// Returns the counts and measurements so far.
     pub fn measured(&self) -> Measured {
         let late_ns = [0.5, 0.95, 0.99, 0.999, 1.0].map(|share| self.late.value_at_quantile(share));
         Measured { late_ns, ..self.measured.clone() }

@@ -64,12 +64,12 @@ impl Host {
         self.connection.give(cookie);
     }
 
-    /// Nothing is known of the peer any more.
+    /// Forgets the peer's cookie and segment size.
     pub fn forget(&mut self) {
         self.connection.recall(PeerMemory::default());
     }
 
-    /// What is known of the peer, if Fast Open is in use.
+    /// Returns the memory of the peer's cookie and segment size, if Fast Open is in use.
     pub fn memory(&self) -> Option<PeerMemory> {
         self.connection.memory()
     }

@@ -1,15 +1,15 @@
-//! What comes of a file.
+//! The outcome of a file, a script or a recording.
 
 /// The result of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// It passes.
+    /// The file passes.
     Pass,
-    /// It fails, or cannot be read: the place and the reason.
+    /// The file fails, or cannot be read: the place and the reason.
     Fail(String),
-    /// It uses this construct, which is not supported.
+    /// The file uses this construct, which is not supported.
     Skip(String),
-    /// It fails for this known cause.
+    /// The file fails for this known cause.
     Known(String),
 }
 

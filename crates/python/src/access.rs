@@ -49,7 +49,7 @@ impl PlrStudy {
         self.with(py, |study| study.share())
     }
 
-    /// Continues the study for some time. Other Python threads run meanwhile.
+    /// Computes the next bursts of the study, for a fraction of a second. Other Python threads run meanwhile.
     fn advance(&self, py: Python<'_>) {
         self.with(py, studies::access::PlrStudy::advance);
     }

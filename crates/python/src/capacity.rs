@@ -47,7 +47,7 @@ impl Capacity {
         advanced.map_err(refused)
     }
 
-    /// What was found up to now, as JSON; None while there is nothing.
+    /// Returns the result so far, as JSON; None while there is nothing.
     fn report_json(&self, py: Python<'_>) -> Option<String> {
         let report = self.with(py, |study| study.report())?;
         Some(serde_json::to_string(&report).expect("a report is JSON"))

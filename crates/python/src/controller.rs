@@ -346,7 +346,7 @@ impl Event {
     }
 }
 
-/// What a connection's end is at its start.
+/// The end of a connection at its start.
 #[pyclass(module = "transorbit", frozen, get_all)]
 pub(crate) struct Connection {
     /// Payload bytes of a full segment.
@@ -401,7 +401,7 @@ struct Controller {
     needs: Needs,
     ack: Py<Ack>,
     event: Py<Event>,
-    /// What it said last: what holds on when it is not asked.
+    /// Its last answer, which holds until it is asked again.
     last: Answer,
     raised: Raised,
 }
@@ -509,7 +509,7 @@ impl Controller {
         Ok(said)
     }
 
-    /// The same with its rate and its next time.
+    /// Returns the answer, completed with the controller's rate and its next time.
     fn complete(&self, py: Python<'_>, now: Time, mut said: Answer) -> PyResult<Answer> {
         if let Some(pacing_rate) = &self.pacing_rate {
             let answer = pacing_rate.bind(py).call0()?;

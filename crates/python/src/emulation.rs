@@ -19,7 +19,7 @@ pub(crate) struct Emulation {
     /// By which the devices come; it is closed when the other process ends. The other end goes to that process.
     inside: UnixStream,
     theirs: Mutex<Option<UnixStream>>,
-    /// What is written to the second ends a call of `run`.
+    /// A socket pair: a byte written to the second ends a call of `run`.
     woken: UnixStream,
     wake: UnixStream,
     session: Mutex<Option<Session>>,
@@ -91,7 +91,7 @@ impl Emulation {
         sim::offers_table(&session.as_mut().map_or_else(Vec::new, Session::take_log)).into()
     }
 
-    /// What was counted and measured so far, as JSON.
+    /// Returns the counts and measurements so far, as JSON.
     fn measured_json(&self) -> String {
         let session = self.session.lock().unwrap_or_else(PoisonError::into_inner);
         let measured = session.as_ref().map(Session::measured).unwrap_or_default();

@@ -11,7 +11,7 @@ use units::{BitRate, Time};
 
 use crate::simulation::{Simulation, broken};
 
-/// What an agent has set, and what was seen since.
+/// The action that an agent has set, and the observations since.
 #[derive(Default)]
 struct Shared {
     window: f64,
@@ -47,7 +47,7 @@ impl Steering {
         Steering { shared: Arc::default(), paced }
     }
 
-    /// It is its own factory: what makes the controller of each end.
+    /// Returns itself: it is its own factory of the controllers of both ends.
     fn __call__(slf: Py<Steering>) -> Py<Steering> {
         slf
     }
@@ -121,7 +121,7 @@ impl Control for Steered {
     }
 }
 
-/// What an agent has set for each user, and each user's queue at the last choice.
+/// The weight that an agent has set for each user, and each user's queue at the last choice.
 #[derive(Default)]
 struct Queues {
     weights: Vec<f64>,
@@ -146,7 +146,7 @@ impl Weights {
         Weights { shared: Arc::new(Mutex::new(queues)) }
     }
 
-    /// It is its own factory.
+    /// Returns itself: it is its own factory.
     fn __call__(slf: Py<Weights>) -> Py<Weights> {
         slf
     }

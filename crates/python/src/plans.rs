@@ -28,7 +28,7 @@ pub(crate) fn plan(scenario: &sim::Scenario, plans: Option<&Plans>) -> Result<Ar
     plans.map_or_else(|| scenario.plan().map(Arc::new), |plans| plans.inner.plan(scenario))
 }
 
-/// What a result folder keeps of a plan for a run with this seed.
+/// Returns the parts of a plan that a result folder keeps, for a run with this seed.
 pub(crate) fn kept(py: Python<'_>, plan: &sim::Plan, seed: u64) -> Kept {
     let inputs = plan.kept_inputs().into_iter();
     let inputs = inputs.map(|input| (input.file, input.kept, input.sha256, PyBytes::new(py, &input.contents).unbind()));

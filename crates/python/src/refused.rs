@@ -1,4 +1,4 @@
-//! What is wrong with what a user gave, as an exception of Python.
+//! Errors in a user's input, as exceptions of Python.
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;

@@ -1,4 +1,4 @@
-//! What the parts of a user's code have in common: what happens when it fails.
+//! Common parts of a user's code: its failures.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -37,8 +37,8 @@ impl Raised {
         self.0.error.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
-    /// What `call` answers; if it raises, `otherwise`, and the exception is kept. No call is repeated, because the
-    /// code's own state may have changed: whoever steps the run has Ctrl-C wait for the end of the step.
+    /// Returns the answer of `call`; if it raises, `otherwise`, and the exception is kept. No call is repeated, because
+    /// the code's own state may have changed: whoever steps the run has Ctrl-C wait for the end of the step.
     pub(crate) fn guard<T>(&self, otherwise: T, call: impl FnOnce(Python<'_>) -> PyResult<T>) -> T {
         if self.has_failed() {
             return otherwise;

@@ -9,7 +9,7 @@ use units::{Bytes, Time};
 
 use crate::script::{Raised, shortened};
 
-/// What a source in Python acts by: the connections of one user's application.
+/// The connections of one user's application, by which a source in Python acts.
 #[pyclass(module = "transorbit")]
 pub(crate) struct App {
     acts: Acts,

@@ -8,7 +8,7 @@ use units::{MemoryFiles, Time};
 
 use crate::{pack, text};
 
-/// What a page talks to: files in memory, a run, and the record of the last one.
+/// The core as a page sees it: files in memory, a run, and the record of the last one.
 #[derive(Default)]
 pub struct Host {
     room: Vec<u8>,
@@ -39,7 +39,7 @@ enum Request {
     Cancel,
     /// A table of the last record: `flows`, `series`, `events` or `packets`.
     Table { name: String },
-    /// What a picture of a scenario's path shows; the bytes are the scenario.
+    /// The contents of a picture of a scenario's path; the bytes are the scenario.
     Globe { instants: u64 },
     /// The schema of scenarios, what can be chosen in them, the columns of results, the version.
     About,

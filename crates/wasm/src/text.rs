@@ -33,7 +33,7 @@ fn line_at(text: &str, offset: usize) -> usize {
 /// The text with the value at a dotted path replaced, or taken out where there is none. Tables on the way are made.
 ///
 /// # Errors
-/// What cannot be changed, as a clause.
+/// The reason why the value cannot be changed, as a clause.
 pub(crate) fn edited(toml: &str, path: &str, value: Option<&Json>) -> Result<String, String> {
     let mut document: DocumentMut = toml.parse().map_err(|error: toml_edit::TomlError| error.message().to_owned())?;
     let mut parts: Vec<&str> = path.split('.').collect();

@@ -1,4 +1,4 @@
-//! What is wrong with statements.
+//! Errors in statements.
 
 /// Why statements fail, or cannot be evaluated.
 #[derive(Clone, Debug, PartialEq)]

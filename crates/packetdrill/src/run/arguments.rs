@@ -1,4 +1,4 @@
-//! What a script says of a call: its arguments and its result.
+//! A call in a script: its arguments and its result.
 
 use super::stop::{Stop, fail};
 use crate::script::{Call, Expr};

@@ -42,7 +42,8 @@ impl Cookies {
         if option.experimental { TcpOption::FastOpenExperimental(digits) } else { TcpOption::FastOpen(digits) }
     }
 
-    /// What a kernel gives the peer (`net/ipv4/tcp_fastopen.c`): SipHash of both addresses, the peer's first.
+    /// Returns the cookie that a kernel gives the peer (`net/ipv4/tcp_fastopen.c`): SipHash of both addresses, the
+    /// peer's first.
     #[allow(deprecated)]
     pub fn of_peer(&mut self, key: (u64, u64)) -> Cookie {
         let remote = self.remote.unwrap_or(Ipv4Addr::new(192, 0, 2, 1));

@@ -2,14 +2,14 @@
 
 use crate::host::Host;
 
-/// What has failed, and what was told of it.
+/// The failure of a connection, and whether a call has returned it.
 #[derive(Default)]
 pub(super) struct Failure {
     /// Whether the peer has reset the connection, and before it was open.
     pub reset: bool,
     pub refused: bool,
-    /// Whether the application was told the error.
-    told: bool,
+    /// Whether a call has returned the error.
+    returned: bool,
 }
 
 impl Failure {
@@ -23,10 +23,10 @@ impl Failure {
         }
     }
 
-    /// The same, unless it was returned before.
+    /// Returns the name of the error, unless it was returned before.
     pub fn take(&mut self, host: Option<&Host>) -> Option<&'static str> {
-        let failure = self.name(host).filter(|_| !self.told);
-        self.told |= failure.is_some();
+        let failure = self.name(host).filter(|_| !self.returned);
+        self.returned |= failure.is_some();
         failure
     }
 }

@@ -1,4 +1,4 @@
-//! `recvmsg`: data with what the application is told beside, and news of buffers that were sent without a copy.
+//! `recvmsg`: data with control messages, and completions of buffers that were sent without a copy.
 
 use super::Runner;
 use super::arguments::{Returned, has_flag, message_bytes, number_in};
@@ -8,7 +8,7 @@ use crate::host::Host;
 use crate::script::{Call, Expr};
 
 impl Runner {
-    /// Waits for data, or tells at once of buffers that can be used again.
+    /// Waits for data, or returns at once the buffers that can be used again.
     pub(super) fn receive(&mut self, call: &Call) -> Result<Result<Wait, Returned>, Stop> {
         let fd = self.sockets.descriptor(call)?;
         let control = control(call)?;

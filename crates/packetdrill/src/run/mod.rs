@@ -108,7 +108,7 @@ struct Runner {
     /// Whether the application has accepted the connection.
     accepted: bool,
     failure: Failure,
-    /// What is known of the peer from earlier connections.
+    /// The memory of the peer from earlier connections.
     memory: PeerMemory,
     cookies: Cookies,
     /// The initial sequence number that the script gives the peer.

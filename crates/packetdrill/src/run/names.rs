@@ -107,7 +107,7 @@ impl Snapshot {
             "snd_mss" => info.mss.into(),
             "advmss" => self.advertised_mss.into(),
             "notsent_bytes" => count(info.unsent_bytes),
-            // Of its bits only this one is known here.
+            // The kernel's other bits (timestamps, SACK, window scale, ECN) are not modelled.
             "options" => {
                 if info.syn_data {
                     SYN_DATA

@@ -123,7 +123,7 @@ impl Runner {
         Ok((0, None))
     }
 
-    /// What was learnt of the peer by the connection before.
+    /// Returns the memory of the peer that the connection before has left.
     fn memory(&self) -> PeerMemory {
         self.host.as_ref().and_then(Host::memory).unwrap_or(self.memory)
     }

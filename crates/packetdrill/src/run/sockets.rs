@@ -69,9 +69,10 @@ pub(super) struct Socket {
     pub no_more_reads: bool,
     /// `TCP_FASTOPEN` of a socket that listens, `TCP_FASTOPEN_CONNECT` of one that does not.
     pub fast: bool,
-    /// `TCP_INQ`: what is left to read is told with what is read.
+    /// `TCP_INQ`: a read returns the bytes left beside the data.
     pub tells_left: bool,
-    /// `SO_ZEROCOPY`; the ends of what was sent without a copy and not told of yet, and how many were told of.
+    /// `SO_ZEROCOPY`; the ends of data sent without a copy whose completion was not reported yet, and the number
+    /// reported.
     pub zero_copy: bool,
     pub uncopied: Vec<u64>,
     pub freed: i64,
@@ -108,7 +109,7 @@ pub(super) struct Blocked {
     pub range: TimeRange,
 }
 
-/// What follows the data of a call.
+/// The end of a call's data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum WriteEnd {
     Nothing,

@@ -1,4 +1,4 @@
-//! What ends a script before its last event.
+//! The reasons for which a script ends before its last event.
 
 use crate::assertions::Problem;
 use crate::host::Stuck;

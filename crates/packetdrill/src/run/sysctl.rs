@@ -77,7 +77,7 @@ pub struct Stack {
     pub fast_open: FastOpenRules,
 }
 
-/// What the host lets its sockets do with TCP Fast Open.
+/// The host's permissions for TCP Fast Open (`tcp_fastopen`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FastOpenRules {
     bits: i64,
@@ -121,7 +121,7 @@ impl Stack {
         self.table.insert(name.into(), value);
     }
 
-    /// The same, with segments of at most so many bytes, timestamps included.
+    /// Returns these options with segments of at most so many bytes, timestamps included.
     pub fn with_segments(&self, bytes: i64) -> Stack {
         let mut stack = self.clone();
         let stamps = if self.table.get("timestamps") == Some(&Value::Boolean(false)) { 0 } else { TIMESTAMPS };
@@ -208,7 +208,7 @@ impl Stack {
             FastOpenRules { bits: 0x70403, key: cookie_key("a1a1a1a1-b2b2b2b2-c3c3c3c3-d4d4d4d4").unwrap_or((0, 0)) };
     }
 
-    /// Whether both differ only in what new connections are told.
+    /// Whether both differ only in options that new connections take.
     pub fn differs_for_new_only(&self, other: &Stack) -> bool {
         let live = |stack: &Stack| {
             let mut table = stack.table.clone();

@@ -188,7 +188,7 @@ impl Runner {
         events.into_iter().filter(|(_, ready)| *ready).map(|(name, _)| name.to_owned()).collect()
     }
 
-    /// Reads, and compares what is left with what the script says is told beside.
+    /// Reads, and compares the bytes left with the number that the script expects beside the data.
     fn try_receive(&mut self, fd: i64, most: u64, after: Option<i64>) -> Result<Option<Returned>, Stop> {
         let returned = self.try_wait(&mut Wait::Read { fd, most })?;
         let left = self.left_to_read();
@@ -200,7 +200,7 @@ impl Runner {
         }
     }
 
-    /// What is left to read after a read, as `TCP_INQ` counts it: a FIN is one more (`tcp_inq_hint`).
+    /// Returns the bytes left after a read, as `TCP_INQ` counts them: a FIN is one more (`tcp_inq_hint`).
     fn left_to_read(&self) -> i64 {
         let Some(host) = &self.host else { return 0 };
         let readable = host.readable() as i64;

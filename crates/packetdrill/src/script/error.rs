@@ -1,4 +1,4 @@
-//! What is wrong with a script.
+//! Errors in a script.
 
 /// Why a script cannot be run.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,12 +1,12 @@
 //! The closed loop: our sender and our receiver, over the delays and losses that a recording's segments met.
 //!
-//! A recording is taken at the sender. So the delay of a data segment is the time until the acknowledgment that first
-//! tells of it, the way back included, and acknowledgments take no time here. The n-th data segment that ours sends,
-//! in whatever transmission, meets what the n-th of the recording met; later ones what the last met that arrived.
-//! Compared is what a user sees: goodput, transmissions, time-outs, and the instants of recoveries.
+//! A recording is taken at the sender. So the delay of a data segment is the time until the first acknowledgment that
+//! covers it, the way back included, and acknowledgments take no time here. The n-th data segment that ours sends, in
+//! whatever transmission, meets what the n-th of the recording met; later ones what the last met that arrived. Compared
+//! is what a user sees: goodput, transmissions, time-outs, and the instants of recoveries.
 //!
-//! Left out are recordings that do not tell the path: the peer's application decides (`open`, small windows), segments
-//! were marked, or they came out of order and no SACK block says which.
+//! Left out are recordings from which the path does not follow: the peer's application decides (`open`, small windows),
+//! segments were marked, or they came out of order and no SACK block says which.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -20,7 +20,7 @@ use super::replay::{ORIGIN, PHASE, sender};
 use crate::host::Host;
 use crate::run::Stack;
 
-/// What is compared of a conversation.
+/// The numbers of a conversation that are compared.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Course {
     /// Bytes acknowledged, and the milliseconds from the first data segment to the last acknowledgment of new data.
@@ -43,7 +43,7 @@ pub struct Course {
 /// The kernel's course of a recording and ours, at the phase of the kernel's clock that agrees best.
 ///
 /// # Errors
-/// Why the recording does not tell what its segments met, or which setting is not supported.
+/// Why the fates of the segments do not follow from the recording, or which setting is not supported.
 pub fn closed_loop(recording: &Recording) -> Result<Compared, String> {
     let Bounds { closed: tolerance, phases, .. } = Bounds::of(&recording.header.cc);
     let fates = fates(recording)?;
@@ -70,7 +70,7 @@ pub struct Compared {
     pub kernel: Course,
     /// Ours.
     pub ours: Course,
-    /// What differs, in words.
+    /// The differences, in words.
     pub differences: Vec<String>,
 }
 
@@ -108,7 +108,7 @@ impl Course {
         self.acknowledged as f64 * 8e-3 / self.lasted.max(1e-3)
     }
 
-    /// A data segment or another was sent.
+    /// A segment was sent, with or without data.
     fn on_sent(&mut self, at: f64, len: u32) {
         if len > 0 {
             self.first.get_or_insert(at);
@@ -147,7 +147,7 @@ impl std::fmt::Display for Course {
 const RECOVERY: u8 = 3;
 const LOSS: u8 = 4;
 
-/// What the recording's sender did.
+/// Returns the numbers of the recording's sender.
 fn kernel(recording: &Recording) -> Course {
     let mut course = Course::default();
     let (mut ack, mut last) = (None, 0.0);
@@ -182,14 +182,14 @@ struct Loop<'a> {
     /// Segments in flight to the receiver, by arrival and number.
     path: BTreeMap<(Time, u64), Segment>,
     sent: u64,
-    /// Of each data segment, when it arrives.
+    /// The arrival of each data segment.
     arrivals: Vec<Option<Time>>,
     /// The delay of the last segment that arrived.
     delay: Duration,
     mss: u16,
     now: Time,
     course: Course,
-    /// What the sender's application does, and when.
+    /// The writes of the sender's application, with their instants.
     writes: VecDeque<(Time, u64)>,
     end: Time,
 }
@@ -314,7 +314,7 @@ impl<'a> Loop<'a> {
     }
 }
 
-/// What is sent so many milliseconds after anything else was sent by a timer.
+/// A segment that is sent so many milliseconds after any other was sent by a timer.
 const TIMER: f64 = 20.0;
 /// The window that the recording's peer offers.
 const WINDOW: u64 = 65_535 << 8;

@@ -25,21 +25,22 @@ pub struct Bounds {
     /// The number of phases of the kernel's clock that are tried, a quarter of a millisecond apart: the begin of its 4
     /// ms ticks is not recorded, and CUBIC evaluates its curve once a tick.
     pub phases: u64,
-    /// Those of a closed loop.
+    /// The tolerances of a closed loop.
     pub closed: Tolerance,
 }
 
-/// How far ours may be from the kernel in a closed loop. Reno is deterministic; CUBIC's curve and the pacing of BBR
-/// hang on the kernel's clock.
+/// The tolerated differences from the kernel in a closed loop. Reno is deterministic; CUBIC's curve and BBR's pacing
+/// depend on the kernel's clock.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Tolerance {
-    /// Of the goodput, as a share; beyond that a kernel's timers may be late.
+    /// Difference of the time of the transfer, as a share, beyond the lateness of the kernel's timers.
     pub goodput: f64,
-    /// Of the number of transmissions, as a share, and one more.
+    /// Difference of the number of transmissions, as a share, and one more.
     pub transmissions: f64,
-    /// Of the number of time-outs.
+    /// Difference of the number of time-outs.
     pub timeouts: u32,
-    /// Of the instants of recoveries, in round trips, and the same; with `None` they are not compared.
+    /// Difference of the instants of recoveries, in round trips, beyond the same lateness; with `None` they are not
+    /// compared.
     pub recoveries: Option<f64>,
 }
 
