@@ -1,4 +1,4 @@
-//! Where the files of a scenario come from, and what was read of them. The only place that reads the file system.
+//! The sources of a scenario's files, and the files that were read. The only place that reads the file system.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -8,7 +8,7 @@ use std::sync::Arc;
 use sha2::{Digest, Sha256};
 use units::{Files, MemoryFiles};
 
-/// The longest file that is read: hundreds of hours of a trace, or a hundred times all satellites there are.
+/// The size of the largest file that is read, enough for hundreds of hours of a trace.
 const MOST_BYTES: u64 = 256 << 20;
 
 /// Where the names of files in a scenario lead.
@@ -16,7 +16,7 @@ const MOST_BYTES: u64 = 256 << 20;
 pub enum FileSource {
     /// Paths, relative to this folder.
     Folder(PathBuf),
-    /// The same; what is a Parquet file is turned into the comma-separated table that the stages read.
+    /// As [`FileSource::Folder`], and a Parquet file is turned into the comma-separated table that the stages read.
     Tables(PathBuf, TableReader),
     /// Files in memory.
     Memory(MemoryFiles),
@@ -55,11 +55,11 @@ units::report! {
     /// A file that a run was made from.
     #[derive(Eq)]
     pub struct InputFile {
-        /// Its name, as the scenario gives it.
+        /// The file's name, as the scenario gives it.
         file: String,
         /// The SHA-256 of its contents, in hexadecimal.
         sha256: String,
-        /// Its size.
+        /// The file's size.
         bytes: u64,
     }
 }
@@ -98,12 +98,12 @@ impl From<MemoryFiles> for FileSource {
 }
 
 impl InputFiles {
-    /// Of which nothing is read yet.
+    /// Returns the files of a source, of which nothing is read yet.
     pub fn new(source: impl Into<FileSource>) -> InputFiles {
         InputFiles { source: source.into(), read: Vec::new() }
     }
 
-    /// What was read: name and contents, in the order of the first reading.
+    /// Returns name and contents of each file that was read, in the order of the first reading.
     pub fn contents(&self) -> &[(String, Arc<[u8]>)] {
         &self.read
     }
@@ -144,7 +144,7 @@ impl Files for InputFiles {
     }
 }
 
-/// What a file holds, if that is not more than `most` bytes: a device has no end.
+/// Returns the contents of a file of at most `most` bytes: a device has no end.
 fn read_at_most(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     let read = File::open(path)?.take(most + 1).read_to_end(&mut bytes)?;

@@ -14,7 +14,7 @@ mod simulation;
 mod world;
 
 pub use files::{FileSource, InputFile, InputFiles, TableReader};
-/// What a scheduler from elsewhere implements, and what it is shown.
+/// The trait of a scheduler from elsewhere, and the view that it gets.
 pub use link::{Choose, QueueState};
 pub use offers::{LoggedOffer, ReplayError, offers_table};
 pub use plan::inputs::KeptInput;
@@ -32,6 +32,6 @@ pub use simulation::{RunError, Simulation};
 /// The ends of a flow, and what a traffic source from elsewhere implements.
 pub use traffic::{Act, Action, Acts, End, MakeProgram, Program, ProgramStart, Service};
 pub use transport::CongestionState;
-/// What a congestion controller from elsewhere implements, and what it is shown.
+/// The trait of a congestion controller from elsewhere, and the view that it gets.
 pub use transport::congestion;
 pub use world::{Choosers, Departure, Fate, Nobody, Offer, OfferError, Scripts, last_hop_streams};

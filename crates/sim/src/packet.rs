@@ -111,7 +111,7 @@ impl Deref for Packet {
 }
 
 impl Packet {
-    /// What is in a slot before its first packet.
+    /// Returns the content of a slot before its first packet.
     fn none() -> Packet {
         Packet { head: Head::default(), payload: Packets::no_payload() }
     }
@@ -203,7 +203,7 @@ impl Packets {
         std::mem::swap(&mut self.slots[id as usize].payload, other);
     }
 
-    /// What stands for a payload where there is none yet.
+    /// Returns the payload that stands in a slot where there is none yet.
     pub(crate) fn no_payload() -> Box<Payload> {
         Box::new(Payload::Udp(Datagram { number: 0, len: 0 }))
     }

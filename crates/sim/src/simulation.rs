@@ -56,7 +56,7 @@ impl Simulation {
         Ok(Simulation { plan, seed, world })
     }
 
-    /// What the run is built from.
+    /// Returns the plan from which the run is built.
     pub fn plan(&self) -> &Arc<Plan> {
         &self.plan
     }

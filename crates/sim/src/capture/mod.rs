@@ -44,7 +44,7 @@ pub(crate) struct Capture {
     error: Option<io::Error>,
 }
 
-/// What turns the packets of a flow into frames.
+/// The hosts of a flow, which turn its packets into frames.
 struct FlowHosts {
     server: Host,
     user: Host,

@@ -23,13 +23,13 @@ pub fn load_channel(
     config.entry().load(files, geometry).map_err(|error| error.within("channel"))
 }
 
-/// What the channels of all users may take together: bytes.
+/// The most memory of all users' channels together, in bytes.
 const MOST_CHANNEL_BYTES: u64 = 4 << 30;
 
 /// Checks that so many users' channels fit the memory.
 ///
 /// # Errors
-/// They do not.
+/// The channels of so many users need more memory than is allowed.
 pub fn check_users(model: &dyn ChannelModel, users: u32) -> Result<(), ScenarioError> {
     let (each, most) = (model.user_bytes(), MOST_CHANNEL_BYTES / model.user_bytes());
     if u64::from(users) <= most {
@@ -56,7 +56,7 @@ const LONGEST_DELAY: Duration = Duration::from_secs(60);
 /// The delay between the serving satellite and the users.
 ///
 /// # Errors
-/// It is longer than [`LONGEST_DELAY`], or follows the orbit, and the path knows none.
+/// The delay is longer than [`LONGEST_DELAY`], or follows the orbit, and the path knows none.
 pub(super) fn propagation(config: &ScenarioConfig, path: &PathPlan) -> Result<Propagation, ScenarioError> {
     match config.last_hop.delay {
         OrOrbit::Given(delay) if delay > LONGEST_DELAY => {
@@ -73,7 +73,7 @@ pub(super) fn propagation(config: &ScenarioConfig, path: &PathPlan) -> Result<Pr
     }
 }
 
-/// What to know about a delay of the last hop that the satellites' geometry contradicts.
+/// Returns a warning about a delay of the last hop that the satellites' geometry contradicts.
 pub(super) fn delay_warning(config: &ScenarioConfig, path: &PathPlan) -> Option<String> {
     let OrOrbit::Given(delay) = config.last_hop.delay else { return None };
     let geometric = path.propagation()?.mean();
@@ -89,8 +89,8 @@ pub(super) fn delay_warning(config: &ScenarioConfig, path: &PathPlan) -> Option<
 /// How far the speed of the fading may be from that of the moving user without a warning: a share of the latter.
 const LARGEST_SPEED_DIFFERENCE: f64 = 0.1;
 
-/// What to know about a fading whose speed the user's course contradicts. A user that stays at a place may move about
-/// there.
+/// Returns a warning about a fading whose speed the user's course contradicts. A user that stays at a place may move
+/// about there.
 ///
 /// # Errors
 /// The file of the user's track cannot be read.

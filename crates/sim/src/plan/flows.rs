@@ -1,4 +1,4 @@
-//! What the entries of `flows` are built from.
+//! The entries of `flows` as a world is built from them.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use units::{Bytes, Duration};
 use super::path::check_delay;
 use crate::scenario::{FlowConfig, FlowDirection, PepConfig, ScenarioConfig, ScenarioError};
 
-/// What an entry of `flows` refers to elsewhere in the scenario, resolved.
+/// The references of an entry of `flows` to other parts of the scenario, resolved.
 #[derive(Debug)]
 pub(crate) struct FlowPlan {
     /// The class of service of the last hop, by its place.
@@ -27,7 +27,7 @@ pub(crate) struct PepPlan {
     pub(crate) transport: Arc<dyn Transport>,
 }
 
-/// Of each entry of `flows`. `base_rtt`: the round-trip time without queueing.
+/// Returns the plan of each entry of `flows`. `base_rtt`: the round-trip time without queueing.
 ///
 /// # Errors
 /// Names the field of the entry.

@@ -11,13 +11,13 @@ const FOLDER: &str = "inputs";
 /// A copy of an input.
 #[derive(Clone, Debug, PartialEq)]
 pub struct KeptInput {
-    /// Its name, as the scenario gives it.
+    /// The file's name, as the scenario gives it.
     pub file: String,
     /// The name of the copy, relative to the result folder; no two are the same, in any case of letters.
     pub kept: String,
     /// The SHA-256 of its contents, in hexadecimal.
     pub sha256: String,
-    /// What it holds.
+    /// The bytes of the file.
     pub contents: Arc<[u8]>,
 }
 

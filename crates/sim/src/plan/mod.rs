@@ -1,5 +1,5 @@
-//! What a run is built from: a checked scenario, its files read, its path traced, its channel loaded. A plan holds for
-//! every seed.
+//! The plan of a run, from which its world is built: a checked scenario, its files read, its path traced, its channel
+//! loaded. A plan holds for every seed.
 
 mod channel;
 mod flows;
@@ -42,7 +42,7 @@ pub struct Plan {
     pub(crate) base_rtt: Duration,
     law: Option<(LawRequest, LawCell)>,
     pub(crate) access: Option<AccessPlan>,
-    /// Of each entry of `flows`.
+    /// The plan of each entry of `flows`.
     pub(crate) flows: Vec<FlowPlan>,
     pub(crate) warnings: Vec<String>,
 }
@@ -110,7 +110,7 @@ impl Plan {
         self.files.clone()
     }
 
-    /// What to check before trusting a result.
+    /// Returns the warnings: what to check before trusting a result.
     pub fn warnings(&self) -> &[String] {
         &self.warnings
     }

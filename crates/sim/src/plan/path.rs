@@ -9,14 +9,14 @@ use units::{Duration, Files, Time};
 
 use crate::scenario::{ScenarioConfig, ScenarioError};
 
-/// The longest delay of a path. TCP's timestamps count milliseconds in 32 bits, and tell an age of 596 h at most (RFC
-/// 7323, section 5.2): a round trip and its queues.
+/// The longest delay of a path. TCP's timestamps count milliseconds in 32 bits, and express an age of 596 h at most
+/// (RFC 7323, section 5.2): a round trip and its queues.
 const LONGEST_DELAY: Duration = Duration::from_secs(200 * 3600);
 
 /// Checks that round trips with this delay can be counted.
 ///
 /// # Errors
-/// It is longer than [`LONGEST_DELAY`].
+/// The delay is longer than [`LONGEST_DELAY`].
 pub(super) fn check_delay(delay: Duration) -> Result<(), ScenarioError> {
     if delay <= LONGEST_DELAY {
         return Ok(());
@@ -97,7 +97,7 @@ impl PathPlan {
         Some((delay, delay.saturating_sub(last_link.unwrap_or(Duration::ZERO))))
     }
 
-    /// What remains of the trace's delay at `now` without the last link, if it includes that.
+    /// Returns the trace's delay at `now`, without the last link if it includes that.
     #[inline]
     pub(crate) fn to_serving_satellite(&self, now: Time, total: Duration) -> Duration {
         let last_link = if self.includes_last_link { self.trace.last_link_delay(now) } else { None };

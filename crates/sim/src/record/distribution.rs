@@ -19,14 +19,14 @@ pub(crate) struct Distribution {
     total: u64,
 }
 
-/// So many are told apart exactly.
+/// The number of delays up to which the percentile is exact.
 const FEW: u64 = 4096;
 /// Of at most [`FEW`], those that the percentile is among: FEW − ⌈0.95 FEW⌉ + 1.
 const GREATEST: usize = 205;
 /// Delays of the same leading 11 bits are one class, as in an HDR histogram of three digits.
 const DIGIT_BITS: u32 = 11;
 const HALF: usize = 1 << (DIGIT_BITS - 1);
-/// Stands for delays from here on, more than an hour: these are told to three digits.
+/// Stands for delays from here on, more than an hour: these are known to three digits.
 const LONG: u32 = u32::MAX;
 /// Counters are added by so many.
 const STEP: usize = 16;
@@ -164,7 +164,7 @@ mod tests {
 
     use super::*;
 
-    /// What a sorted list says, or an HDR histogram where there are many.
+    /// Returns the percentile by a sorted list, or by an HDR histogram where there are many delays.
     fn reference(delays: &[u64]) -> Option<u64> {
         if delays.len() as u64 <= FEW {
             let mut sorted = delays.to_vec();

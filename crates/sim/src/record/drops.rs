@@ -34,9 +34,9 @@ pub(crate) enum PathLoss {
 /// A drop reason.
 #[derive(Debug)]
 pub struct Reason {
-    /// Its key in `dropped_by_reason`.
+    /// The reason's key in `dropped_by_reason`.
     pub name: &'static str,
-    /// What happened to the packet, in words.
+    /// The reason in words.
     pub words: &'static str,
     /// The column of the flows that counts it, with others perhaps.
     pub column: &'static str,

@@ -1,4 +1,4 @@
-//! What is noted about one flow while it runs.
+//! The record of one flow while it runs.
 
 use traffic::Listener;
 use units::{Duration, Time};
@@ -76,12 +76,12 @@ impl FlowRecord {
         }
     }
 
-    /// Its packets that were lost.
+    /// Returns the number of its packets that were lost.
     pub(crate) fn lost_packets(&self) -> u64 {
         self.lost.as_ref().map_or(0, |lost| lost.total())
     }
 
-    /// The same by column.
+    /// Returns its lost packets by column.
     pub(crate) fn lost(&self) -> Lost {
         self.lost.as_ref().map_or_else(Lost::default, |lost| lost.by_column())
     }
@@ -169,12 +169,12 @@ impl QueueRecord {
         self.sum.as_secs_f64() / self.distribution.len().max(1) as f64
     }
 
-    /// The wait that this share of the packets did not exceed, to three digits.
+    /// Returns the wait that this share of the packets did not exceed, to three digits.
     pub(crate) fn quantile_s(&self, share: f64) -> Option<f64> {
         self.distribution.quantile(share).map(|micros| micros as f64 * 1e-6)
     }
 
-    /// That of the packet that left last.
+    /// Returns the wait of the packet that left last, in seconds.
     pub(crate) fn last_s(&self) -> f64 {
         self.last.as_secs_f64()
     }

@@ -9,7 +9,7 @@ use super::flow::FlowRecord;
 use super::pep_summary::PepSummary;
 use super::table::{Cell, Table};
 
-/// What the columns of a flow are made from.
+/// The facts from which the columns of a flow are made.
 pub(crate) struct FlowFacts<'a> {
     pub(crate) id: u32,
     pub(crate) user: u32,
@@ -29,7 +29,7 @@ pub(crate) struct FlowFacts<'a> {
     pub(crate) voice: Option<VoiceQuality>,
     pub(crate) web: Option<WebReport>,
     pub(crate) experience: Experience,
-    /// Of both ends, where the transport may end connections.
+    /// The connections' ends and reopenings at both ends, where the transport may end connections.
     pub(crate) lifetimes: Option<[&'a Lifetime; 2]>,
     pub(crate) pep: Option<PepSummary>,
 }
@@ -45,7 +45,7 @@ impl FlowFacts<'_> {
         (settled > 0).then(|| lost as f64 / settled as f64)
     }
 
-    /// What the viewer of a video got, adaptive or live.
+    /// Returns a value of the viewer's report, of adaptive or live video.
     fn viewer<T>(&self, video: fn(&VideoReport) -> T, live: fn(&LiveReport) -> T) -> Option<T> {
         self.experience.video.as_ref().map(video).or_else(|| self.experience.live.as_ref().map(live))
     }
@@ -188,9 +188,9 @@ flow_columns! {
         "Start-up delay" startup_s: Option<f64> = |f| f.viewer(|video| video.startup_s, |live| live.startup_s)?;
         /// Times that the picture of a video stood still because the buffer was empty.
         "Stalls" rebuffers: Option<u64> = |f| f.viewer(|video| video.rebuffers, |live| live.rebuffers);
-        /// For how long in all.
+        /// Total time for which the picture of a video stood still.
         "Time in stalls" rebuffer_s: Option<f64> = |f| f.viewer(|video| video.rebuffer_s, |live| live.rebuffer_s);
-        /// Its share of the time from the first picture to the end of the video or the run.
+        /// Share of `rebuffer_s` in the time from the first picture to the end of the video or the run.
         "Share of time in stalls" rebuffer_ratio: Option<f64> =
             |f| f.viewer(|video| video.rebuffer_ratio, |live| live.rebuffer_ratio)?;
         /// Mean bit rate of what was played of adaptive video.

@@ -1,4 +1,4 @@
-//! What a run leaves behind: a summary, tables of flows and series.
+//! The record of a run: a summary, tables of flows and series.
 
 mod columns;
 mod distribution;

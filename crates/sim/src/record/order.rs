@@ -1,4 +1,4 @@
-//! What came in another order than it was sent, as an observer at either end counts it.
+//! Packets that came in another order than they were sent, as an observer at either end counts them.
 
 use transport::{Flags, Segment};
 

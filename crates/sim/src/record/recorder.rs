@@ -1,4 +1,4 @@
-//! What the world tells of a run while it goes on. It changes nothing in the world.
+//! The recorder, to which the world reports all events of a run. It changes nothing in the world.
 
 use access::Access;
 use engine::Digest;
@@ -16,16 +16,16 @@ use crate::packet::{Link, Packet, Payload, Way};
 /// Takes note of every event of a run.
 pub(crate) struct Recorder {
     pub(crate) digest: Digest,
-    /// What is noted of each flow's connection over the satellites.
+    /// The record of each flow's connection over the satellites.
     pub(crate) flows: Vec<FlowRecord>,
     pub(crate) delivered: u64,
     pub(crate) drops: Drops,
     pub(crate) series: Option<Series>,
-    /// Who else is told of each packet, if there is anybody.
+    /// The other observers of each packet, if there are any.
     pub(crate) taps: Option<Box<Taps>>,
 }
 
-/// Who is told of each packet in flight.
+/// Observers of each packet in flight.
 #[derive(Default)]
 pub(crate) struct Taps {
     pub(crate) capture: Option<Capture>,
@@ -73,19 +73,19 @@ impl Recorder {
         self.digest.event(now, Event::TimedOut as u8, whose(flow, link), side);
     }
 
-    /// What happens to the users' satellite, or to a flow: nothing that the digest does not have from elsewhere.
+    /// An event of the users' satellite or of a flow, for the watch alone: the digest has it from elsewhere.
     pub(crate) fn happened(&mut self, now: Time, kind: EventKind, flow: Option<u32>) {
         if let Some(watch) = self.watch() {
             watch.event(now, kind, flow);
         }
     }
 
-    /// Where the packets are written, if they are.
+    /// Returns the capture to which packets are written, if there is one.
     pub(crate) fn capture(&mut self) -> Option<&mut Capture> {
         self.taps.as_mut()?.capture.as_mut()
     }
 
-    /// Who keeps events and packets, if anybody does.
+    /// Returns the watch that keeps events and packets, if there is one.
     pub(crate) fn watch(&mut self) -> Option<&mut Watch> {
         self.taps.as_mut()?.watch.as_mut()
     }
@@ -151,7 +151,7 @@ impl Recorder {
         self.flows[packet.flow as usize].marked_packets += 1;
     }
 
-    /// A packet is lost; `word` tells it from its neighbours.
+    /// A packet is lost; `word` distinguishes it from its neighbours.
     pub(crate) fn dropped(&mut self, now: Time, packet: &Packet, word: u64, loss: Loss) {
         self.digest.event(now, Event::Dropped as u8, whose(packet.flow, packet.link), word);
         self.drops.count(loss);

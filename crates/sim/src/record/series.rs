@@ -7,10 +7,10 @@ use units::{Duration, Time};
 
 use super::table::Table;
 
-/// The most transmissions of a packet that the series tell apart.
+/// The most transmissions of a packet that the series distinguish.
 pub(crate) const TRANSMISSIONS: usize = 8;
 
-/// What is sampled of one flow. Counters run from the start, so that dropping a sample loses no count.
+/// A sample of one flow. Counters run from the start, so that dropping a sample loses no count.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct FlowSample {
     pub(crate) cwnd_packets: f32,
@@ -34,7 +34,7 @@ impl FlowSample {
     }
 }
 
-/// What is sampled of the way that the flows share.
+/// A sample of the links that the flows share.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct HopSample {
     pub(crate) queue_packets: u32,
@@ -180,7 +180,7 @@ impl Row<'_> {
         self.hop().look.map_or(f64::NAN, |look| f64::from(value(look)))
     }
 
-    /// The same flow an instant before; none at the first.
+    /// Returns the row of the same flow an instant before; none at the first.
     fn before(&self) -> Option<Self> {
         Some(Row { i: self.i.checked_sub(1)?, ..*self })
     }
@@ -299,7 +299,7 @@ series_columns! {
         "Attenuation of the channel" attenuation_db = Float(|row| row.flow().attenuation_db.into());
         /// Packets decoded in the interval with the n-th transmission: `decoded_after_1`, `decoded_after_2`, … to 8.
         decoded_after_n = CountOfEach(DECODED_AFTER, |row, n| row.grown(|row| row.hop().decoded_after[n]));
-        /// Those decoded later still.
+        /// Packets decoded later still.
         decoded_later = CountBeyond(|row| row.grown(|row| row.hop().decoded_later));
         /// Packets given up in the interval.
         harq_failed = Count(|row| row.grown(|row| row.hop().harq_failed));
@@ -334,13 +334,13 @@ series_columns! {
     ReturnLink {
         /// With a return link: packets sent by random access in the frames that began in the interval.
         random_packets = Count(|row| row.grown(|row| row.access().random_packets));
-        /// Those of them that were not decoded.
+        /// Packets of `random_packets` that were not decoded.
         random_lost = Count(|row| row.grown(|row| row.access().random_lost));
         /// Slots for random access in these frames.
         random_slots = Count(|row| row.grown(|row| row.access().random_slots));
         /// With a return link: slots granted in the interval.
         granted_slots = Count(|row| row.grown(|row| row.access().granted_slots));
-        /// Those of them in which something was sent.
+        /// Slots of `granted_slots` in which something was sent.
         used_slots = Count(|row| row.grown(|row| row.access().used_slots));
         /// With a return link: datagrams that wait in the terminals.
         waiting_datagrams = Count(|row| row.access().waiting_datagrams);

@@ -50,7 +50,7 @@ pub(crate) enum EventKind {
     Lost(Loss),
 }
 
-/// A packet's way from its sending to its end.
+/// The times, the size and the fate of a packet that is watched.
 struct Walk {
     sent: Time,
     at_satellite: Time,
@@ -153,8 +153,8 @@ impl Watch {
         }
     }
 
-    /// Returns one row for each event: `time_s`, `event`, the `cause` of a loss (its drop reason), `flow` and the `number` of
-    /// the packet, where there is one; and how many were not kept.
+    /// Returns one row for each event: `time_s`, `event`, the `cause` of a loss (its drop reason), `flow` and the
+    /// `number` of the packet, where there is one; and how many were not kept.
     pub(crate) fn events(&self) -> (Table, u64) {
         let known = |value: Option<u32>| value.map_or(f64::NAN, f64::from);
         let mut table = Table::default();
@@ -166,9 +166,10 @@ impl Watch {
         (table, self.more_events)
     }
 
-    /// Returns one row for each packet: `number` in the run, `flow`, `way` ("forward", "backward"), `sequence` (of its first
-    /// byte, or the one that it acknowledges), `bytes`, `transmission` of its data, `sent_s`, `satellite_s` (at the
-    /// satellite that serves the users), `ended_s`, and `fate`: "delivered", "in flight", or the reason of its loss.
+    /// Returns one row for each packet: `number` in the run, `flow`, `way` ("forward", "backward"), `sequence` (of its
+    /// first byte, or the one that it acknowledges), `bytes`, `transmission` of its data, `sent_s`, `satellite_s` (at
+    /// the satellite that serves the users), `ended_s`, and `fate`: "delivered", "in flight", or the reason of its
+    /// loss.
     pub(crate) fn packets(&self) -> Table {
         let seconds = |time: Time| if time == Time::MAX { f64::NAN } else { time.as_secs_f64() };
         let way = |way| if way == Way::Forward { "forward" } else { "backward" };

@@ -16,11 +16,11 @@ pub struct Registry {
 /// One choice of a [`Registry`].
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Choice {
-    /// What the scenario writes.
+    /// The name that a scenario writes.
     pub name: String,
     /// One line about it.
     pub summary: String,
-    /// Its options.
+    /// The options of the choice.
     pub options: Vec<ChoiceOption>,
 }
 
@@ -29,11 +29,11 @@ pub struct Choice {
 pub struct ChoiceOption {
     /// The key.
     pub name: String,
-    /// What it holds, in words.
+    /// The type of its value, in words.
     #[serde(rename = "type")]
     pub kind: String,
-    /// Its default as the scenario would write it; `None` if the option must be given or its absence means something.
+    /// The default as the scenario would write it; `None` if the option must be given or its absence means something.
     pub default: Option<String>,
-    /// What it does.
+    /// The option's description.
     pub description: String,
 }

@@ -177,7 +177,7 @@ impl RecordConfig {
 
 /// Samples of flows that series may keep: some gigabytes.
 const MOST_SAMPLES: u64 = 20_000_000;
-/// Those that they keep if nobody says how many.
+/// The samples that the series keep by default.
 const DEFAULT_SAMPLES: usize = 4_000_000;
 
 fn one() -> u64 {
@@ -348,7 +348,7 @@ impl ScenarioConfig {
         })
     }
 
-    /// The same scenario with what profiles leave open written out, and its files renamed.
+    /// Returns the scenario with every default of a profile written out, and its files renamed.
     pub(crate) fn resolved(&self, rename: &mut dyn FnMut(&str) -> String) -> ScenarioConfig {
         let packet = self.default_packet_bytes();
         let mut resolved = self.clone();

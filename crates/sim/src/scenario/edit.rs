@@ -67,7 +67,7 @@ fn set_below(node: &mut Value, name: &str, steps: &[&str], value: Value) -> Resu
     }
 }
 
-/// What a bare `"name"` stands for where a choice with options is expected.
+/// Returns the table that a bare `"name"` stands for where a choice with options is expected.
 pub(super) fn kind_table(kind: &str) -> Table {
     Table::from_iter([("kind".to_owned(), Value::String(kind.to_owned()))])
 }

@@ -21,7 +21,7 @@ use toml::Table;
 use crate::files::{FileSource, InputFile, InputFiles};
 
 pub use config::{FlowConfig, FlowDirection, PacketCapture, PepConfig, RecordConfig, ScenarioConfig, positive};
-/// What is wrong with a scenario: the dotted path of one field, what was given, what is allowed.
+/// An error in a scenario: the dotted path of one field, what was given, what is allowed.
 pub use units::FieldError as ScenarioError;
 
 pub use registered::Registered;
@@ -38,7 +38,7 @@ pub struct Scenario {
     source: FileSource,
     /// The hashes of files by name, as they were when a result was made.
     recorded: BTreeMap<String, String>,
-    /// What scripts have registered; `None` if a plan need not know it.
+    /// The names that scripts have registered; `None` if a plan need not know them.
     registered: Option<Registered>,
 }
 

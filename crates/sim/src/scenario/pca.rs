@@ -13,7 +13,7 @@ use super::edit;
 /// A parameter of PCA.
 struct Parameter {
     name: &'static str,
-    /// What it stands for, below `access`.
+    /// The key that the parameter stands for, below `access`.
     key: &'static str,
     about: &'static str,
     meaning: Meaning,
@@ -42,7 +42,7 @@ const fn parameter(name: &'static str, key: &'static str, meaning: Meaning, abou
     Parameter { name, key, about, meaning }
 }
 
-/// Those of table 1 of the study, in the order of its section 4.1.
+/// The parameters of table 1 of the study, in the order of its section 4.1.
 const PARAMETERS: &[Parameter] = &[
     parameter(
         "cutConnect_",

@@ -3,10 +3,10 @@
 /// The names that scripts have registered.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Registered {
-    /// Of schedulers.
+    /// Names of schedulers.
     pub schedulers: Vec<String>,
-    /// Of congestion controllers.
+    /// Names of congestion controllers.
     pub controllers: Vec<String>,
-    /// Of traffic sources.
+    /// Names of traffic sources.
     pub sources: Vec<String>,
 }

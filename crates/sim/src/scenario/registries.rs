@@ -1,4 +1,4 @@
-//! What can be chosen in a scenario, read off its schema: for lists, reference pages, completion and editors.
+//! The choices of a scenario, read off its schema: for lists, reference pages, completion and editors.
 
 use serde_json::{Value as Json, json};
 
@@ -60,8 +60,8 @@ fn tables(root: &Json, name: &'static str, key: &'static str, paths: &[&str]) ->
     Registry { name, key, entries: paths.iter().map(table).collect() }
 }
 
-/// What each profile of TCP makes of the options that are left open: those of the transport, with the values of its
-/// table.
+/// Adds the profiles of TCP: the transport's options, each with the value that a profile gives it where it is left
+/// open.
 fn add_profiles(all: &mut [Registry]) {
     let tcp =
         all.iter().find(|registry| registry.name == "transports").map(|registry| registry.entries[0].options.clone());

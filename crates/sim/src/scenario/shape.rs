@@ -1,7 +1,7 @@
 //! Holds a scenario against its JSON schema, so that an error names the field, what was given and what is allowed.
 //!
 //! The schema is made from the configuration types, so there is no second list of keys. Serde alone would lose the path
-//! inside a `kind = "…"` table and could not tell the nearest valid name.
+//! inside a `kind = "…"` table and could not name the nearest valid one.
 
 use serde_json::{Map, Value as Json};
 use toml::{Table, Value};
@@ -143,7 +143,7 @@ impl Shape<'_> {
                 }
             }
         }
-        // A number or a word: what is neither is told both.
+        // A number or a word: the error on anything else names both.
         if let (Some(_), Some(words)) = (&complaint, number_or_word(alternatives))
             && !value.is_integer()
         {
@@ -211,7 +211,7 @@ pub(super) fn type_of(schema: &Json) -> Option<&str> {
     types.next().filter(|_| types.next().is_none())
 }
 
-/// The choices of a `oneOf` whose entries are told apart by the constant of their `kind`.
+/// Returns the choices of a `oneOf` whose entries differ in the constant of their `kind`.
 pub(super) fn tagged_choices(schema: &Json) -> Option<Vec<(&str, &Json)>> {
     let choices = schema["oneOf"].as_array()?;
     choices.iter().map(|c| Some((c["properties"]["kind"]["const"].as_str()?, c))).collect()
