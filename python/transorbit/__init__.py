@@ -73,7 +73,7 @@ _MODULES = frozenset({"access", "channel", "constellation", "plugins", "statisti
 
 
 def __getattr__(name: str) -> Any:
-    """What is public, the first time."""
+    """Imports a public name when it is first used."""
     from importlib import import_module
 
     if home := next((home for home, names in _HOMES.items() if name in names), None):

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-# What the name of an option ends in, which messages leave out.
+# The units at the end of an option's name, which messages leave out.
 _UNITS = ("_s", "_deg", "_hz")
 
 

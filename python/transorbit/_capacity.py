@@ -54,7 +54,7 @@ class Capacity:
 
     @property
     def table(self) -> pl.DataFrame:
-        """The same as a table."""
+        """The rows of the study as a table."""
         import polars as pl
 
         return pl.DataFrame(self.rows, infer_schema_length=None)

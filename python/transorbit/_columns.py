@@ -1,4 +1,4 @@
-"""What a run leaves behind, by name: the core's table of keys and columns, as all of Python reads it."""
+"""The keys and columns of a run's record, by name: the core's table, as all of Python reads it."""
 
 from __future__ import annotations
 
@@ -42,12 +42,12 @@ def names(group: str | None = None) -> list[str]:
 
 
 def labels() -> dict[str, str]:
-    """What figures call a key where that is not its name in words, by its path in the summary or name in the series."""
+    """The label of a key in figures where it is not its name in words, by path in the summary or name in the series."""
     return table().labels
 
 
 def label(name: str) -> str:
-    """What a figure calls a column of the flows or the series, without its unit."""
+    """Returns the label of a column of the flows or the series, without its unit."""
     known = labels()
     return known.get(name) or known.get(f"flows.{name}") or in_words(name)[0]
 
@@ -72,13 +72,13 @@ def limits(name: str) -> tuple[float | None, float | None]:
 
 
 def lost() -> dict[str, str]:
-    """What the packets were lost by, in words, by the column of the flows that counts them."""
+    """Returns the reasons of losses in words, by the column of the flows that counts them."""
     columns = {reason["column"] for reason in table()["reasons"]}
     return {line["name"]: line["label"] for line in of("flows") if line["name"] in columns}
 
 
 def dropped(group: str) -> dict[str, str]:
-    """What a stage dropped packets by, in words, by the key of its group of the summary that counts them."""
+    """Returns the drop reasons of a stage in words, by the key of its group of the summary that counts them."""
     words, of_reasons = lost(), {f"dropped_{name}": reason["column"] for name, reason in reasons().items()}
     return {key: words[of_reasons[key]] for key in names(group) if key in of_reasons}
 

@@ -28,7 +28,7 @@ def _package(name: str, method: str) -> Any:
 
 
 def to_pandas(table: pl.DataFrame) -> Any:
-    """The same table as a `pandas.DataFrame`; a missing number is NaN."""
+    """Returns the table as a `pandas.DataFrame`; a missing number is NaN."""
     pandas = _package("pandas", "to_pandas")
     columns = {column.name: column.to_numpy() if column.dtype.is_numeric() else column.to_list() for column in table}
     return pandas.DataFrame(columns)

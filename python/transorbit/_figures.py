@@ -61,7 +61,7 @@ OF_ACCESS = {
     "return-link": Kind("path", "return_link", "load and losses of random access, granted and used slots, waiting"),
     "access-times": Kind("access", "access_times", "times to the first packet and to completion over the return link"),
 }
-#: Those that can be told what to show.
+#: Figures whose contents can be chosen.
 CLOSE = {
     "timeline": Kind("timeline", "timeline", "window, round-trip time, queue and signal of one flow over time"),
     "sequence": Kind("sequence", "sequence", "segments and acknowledgments of one connection over time"),
@@ -103,7 +103,7 @@ def imported_meanwhile(*, wanted: bool) -> Iterator[None]:
     """
 
     def imports() -> None:
-        # Whoever draws meets what is wrong with it again, and tells.
+        # The error comes again, and is reported, when the figure is drawn.
         with suppress(Exception):
             import_module("matplotlib.backends.backend_agg")
             plots()

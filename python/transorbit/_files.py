@@ -1,4 +1,4 @@
-"""Files of the user as text and as TOML: whatever is wrong with one is told in a line."""
+"""Files of the user as text and as TOML: each error is one line that names the file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What kind of flow a row of a summary tells of, by the reports that it has."""
+"""The kind of a flow, by the reports that its row of a summary has."""
 
 from __future__ import annotations
 

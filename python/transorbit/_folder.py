@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from typing import TextIO
 
-# What the system says of a folder that cannot be moved to a name because something is there.
+# The system's errors when a folder cannot be moved to a name because something is there.
 _OCCUPIED = frozenset({errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR})
 # Entries of the temporary folder beside the target: lock, new folder, old folder.
 _PARTS = frozenset({"lock", "new", "old"})

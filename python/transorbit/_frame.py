@@ -23,7 +23,7 @@ def write_parquet(table: pl.DataFrame, file: Path, **options: Any) -> None:
     """Write a table as Parquet, with `options` of polars' method of this name.
 
     Raises:
-        OSError: it cannot be written. Polars tells of a disk that is full by an error of its own.
+        OSError: it cannot be written. Polars reports a disk that is full by an error of its own.
     """
     from polars.exceptions import ComputeError
 

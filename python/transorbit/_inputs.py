@@ -79,7 +79,7 @@ def recorded(folder: Path, key: str = "inputs") -> dict[str, str]:
 
 
 def changed(folder: Path) -> list[str]:
-    """What is to be said of copies that are no longer what they were when the folder was made: a line for each."""
+    """Returns a line for each copy that has changed since the folder was made."""
     told = []
     for kept, sha256 in recorded(folder).items():
         file = folder / kept

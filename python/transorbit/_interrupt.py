@@ -33,7 +33,7 @@ def first_calls(then: Callable[[], None]) -> Iterator[None]:
         signal.signal(signal.SIGINT, before)
 
 
-# Of each thread: the Ctrl-C that waits in it.
+# The Ctrl-C that waits in each thread.
 _waiting = threading.local()
 
 

@@ -15,7 +15,7 @@ _ALIKE = 0.5
 def hint(given: str, known: Iterable[str], *, most: int = _MOST) -> str:
     """The end of the message: the names that are most like the given one, or contain it; empty if there is none."""
     names = list(dict.fromkeys(known))
-    # What differs in its case alone is the nearest.
+    # A name that differs in its case alone is the nearest.
     lower = {name.casefold(): name for name in reversed(names)}
     text = given.casefold()
     alike = [lower[one] for one in difflib.get_close_matches(text, lower, most, _ALIKE)]
@@ -24,6 +24,6 @@ def hint(given: str, known: Iterable[str], *, most: int = _MOST) -> str:
 
 
 def hint_or_all(given: str, known: Iterable[str]) -> str:
-    """The same, with all names where none is alike."""
+    """Returns the hint of `hint`, or all names where none is alike."""
     names = sorted(known)
     return hint(given, names) or (f": one of {', '.join(names)}" if names else "")

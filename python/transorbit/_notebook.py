@@ -1,4 +1,4 @@
-"""What notebooks show: results and scenarios as HTML, and a bar for work that takes a while. Needs no package."""
+"""Results and scenarios as notebooks show them, in HTML, and a bar for work that takes a while. Needs no package."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A result read from its folder whole, so that a file which is damaged is told in one line."""
+"""A result read from its folder whole, so that the error on a damaged file is one line."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ class Controller(Protocol):
     """The interface of a controller that is written in Python; only `on_ack` is asked of it.
 
     Attributes that a class may set: `drives = True` (it alone moves the window, also in recovery), `rates = True`
-    (samples carry delivery rates), `sent = True` (events tell of each segment sent).
+    (samples carry delivery rates), `sent = True` (each segment sent is an event).
 
     Further methods that it may have: `on_start(connection)`, once; `on_congestion(event)`, which answers the slow start
     threshold in segments (without it half), or the window if it drives; `on_event(event)`, which answers as `on_ack`

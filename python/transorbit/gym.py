@@ -55,7 +55,7 @@ series = false
 
 
 class _Env(gymnasium.Env["NDArray[np.float32]", "NDArray[np.float32]"]):
-    """What both have in common: a run that goes on by intervals."""
+    """The common part of both environments: a run that goes on by intervals."""
 
     def __init__(self, scenario: Scenario, interval_s: float, key: str, kind: str) -> None:
         if not 1e-6 <= interval_s <= 1e6:

@@ -72,7 +72,7 @@ class Plugin:
 
 @dataclass(frozen=True)
 class Shipped:
-    """A plugin as a task has it: text, or why there is none, and what tells it from other code (empty if nothing)."""
+    """A plugin as a task has it: text, or why there is none, and its hash (empty if none)."""
 
     kind: str
     name: str
@@ -110,7 +110,7 @@ def blamed(plugins: object) -> Iterator[None]:
 
 
 class Registry:
-    """What is registered, by kind and name."""
+    """The registered classes, by kind and name."""
 
     def __init__(self) -> None:
         self._plugins: dict[tuple[str, str], Plugin] = {}
@@ -124,7 +124,7 @@ class Registry:
         return self._plugins.get((kind, name))
 
     def find(self, kind: str, name: str) -> Any | None:
-        """What makes an object of it; None if nobody has registered the name."""
+        """Returns the factory of its objects; None if nobody has registered the name."""
         plugin = self._plugins.get((kind, name))
         return plugin.factory if plugin else None
 
@@ -188,7 +188,7 @@ def loaded(shipped: Iterable[Shipped]) -> Registry:
 
 
 class _Loader(ExecutionLoader):
-    """Of a module that is a text: who wants its lines, such as the traceback of an error, asks here for them."""
+    """The loader of a module that is a text: a traceback, for one, asks it for the lines."""
 
     def __init__(self, text: str, file: str) -> None:
         self.text, self.file = text, file
@@ -201,7 +201,7 @@ class _Loader(ExecutionLoader):
 
 
 def used(toml: str) -> list[Plugin]:
-    """What a resolved scenario asks for and is registered, in the order of kinds and names."""
+    """Returns the registered plugins that a resolved scenario names, in the order of kinds and names."""
     if not any(f'"{kind.choice}"' in toml for kind in KINDS.values()):
         return []
     table = tomllib.loads(toml)
@@ -224,7 +224,7 @@ def _named(kind: str, choice: object) -> str | None:
 
 
 def mentioned(table: object) -> list[Plugin]:
-    """What tables of any shape may ask for, such as the axes of a sweep, and is registered."""
+    """Returns the registered plugins that tables of any shape name, such as the axes of a sweep."""
     return [plugin for key in _mentioned(table) if (plugin := REGISTRY.get(*key))]
 
 
@@ -256,7 +256,7 @@ def _mentioned(table: object) -> list[tuple[str, str]]:
 
 
 def shipped(toml: str) -> tuple[Shipped, ...]:
-    """What a resolved scenario asks for, as a task has it."""
+    """Returns the plugins that a resolved scenario names, as a task has them."""
     from transorbit.sweep import code
 
     sent = []

@@ -35,7 +35,7 @@ class Scenario:
 
     def __init__(self, core: _core.Scenario, plans: _core.Plans | None = None) -> None:
         self._core = core
-        # What runs of the same scenario share, whatever their seed; changed copies have it too.
+        # Plans that runs of the same scenario share, whatever their seed; changed copies have them too.
         self._plans = plans or _core.Plans()
 
     @classmethod
@@ -221,7 +221,7 @@ class Started:
         self._watched = True
 
     def result(self, *, partial: bool = False) -> Result:
-        """What the run has come to."""
+        """Returns the result of the run."""
         with plugins.blamed(self._plugins):
             record = self.simulation.finish(partial)
         toml, kept = self.simulation.kept()

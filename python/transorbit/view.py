@@ -44,7 +44,7 @@ def built() -> Path:
 
 
 def told(target: str | Path | None) -> dict[str, Any] | None:
-    """What the page is told of a result folder, a sweep's folder or a scenario file; None of nothing.
+    """Returns the page's input for a result folder, a sweep's folder or a scenario file; None without one.
 
     Raises:
         ScenarioError: a file is damaged or is no scenario.
@@ -65,7 +65,7 @@ def told(target: str | Path | None) -> dict[str, Any] | None:
 
 
 class Server(ThreadingHTTPServer):
-    """Serves the page, and what it is told, to this computer.
+    """Serves the page and its input to this computer.
 
     Args:
         target: a result folder, a sweep's folder, a scenario file (which is run), or None for the page alone.
@@ -110,7 +110,7 @@ class _Handler(SimpleHTTPRequestHandler):
         self.wfile.write(body)
 
     def end_headers(self) -> None:
-        """What every answer says."""
+        """Ends the headers with those of every answer."""
         self.send_header("Cache-Control", "no-cache")
         self.send_header("X-Content-Type-Options", "nosniff")
         super().end_headers()
@@ -143,7 +143,7 @@ def _of_result(result: Result, *, events: bool = False) -> dict[str, Any]:
 
 
 def _of_sweep(result: SweepResult) -> dict[str, Any]:
-    """Its runs in a table; the scenario of the first is shown to begin with."""
+    """Returns the sweep's runs in a table, and the scenario of the first, which is shown to begin with."""
     sweep = result.sweep
     axes, metrics = [axis.name for axis in sweep.axes], list(sweep.metrics)
     points = {point.index: point for point in sweep.points}

@@ -30,7 +30,7 @@ def page() -> str:
 
 
 def _sections(generated: str) -> Iterator[tuple[str, str]]:
-    """What the parser writes of each command, by name, without its lists of contents."""
+    """Yields the parser's text on each command, by name, without its lists of contents."""
     parts = re.split(r"^#+ (transorbit .+)\n", generated, flags=re.MULTILINE)
     for name, text in zip(parts[1::2], parts[2::2], strict=True):
         body = text.replace("```console\n", "```text\n").replace("\n* `", "\n- `")

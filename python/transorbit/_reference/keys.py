@@ -88,7 +88,7 @@ def _row(types: _Types, name: str, value: dict[str, Any], *, required: bool) -> 
 
 
 def _kind(types: _Types, value: dict[str, Any]) -> str:
-    """What may be written, in a few words."""
+    """Returns the type of a value in a few words."""
     if "items" in value:
         return f"list: {_kind(types, value['items'])}"
     words = []

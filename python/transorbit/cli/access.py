@@ -100,7 +100,7 @@ def plr(
             raise _of_options(error, methods) from None
         except KeyboardInterrupt:
             raise KeyboardInterrupt("the study was stopped, and nothing of it is kept") from None
-    # What is written stays where the reader of the output has gone.
+    # Files that are written stay, also where the reader of the output has gone.
     if out:
         study.save(out, plots=plots, **look)
     if plot:

@@ -354,7 +354,7 @@ def _free(place: Path, identity: Mapping[str, object], *, force: bool, part: boo
         same = _folder.is_of(folder, identity) or (force and folder == place)
         if part and (folder / "summary.json").is_file() and not (folder / "PARTIAL").is_file():
             return False
-        # Of the others a folder that is no result is somebody's.
+        # A folder of another kind that is no result is somebody's.
         return same and (folder == place or not folder.exists() or (folder / "provenance.json").is_file())
 
     return _folder.numbered(place, is_free)

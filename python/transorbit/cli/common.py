@@ -67,7 +67,7 @@ def examples(*commands: str) -> str:
 def _broken(command: str) -> str:
     """The command in lines of a terminal, each but the last with a backslash at its end."""
     lines = [""]
-    # What stands in quotes, or behind an option, is not parted from it.
+    # Text in quotes, or behind an option, is not parted from it.
     for part in re.findall(r"""(?:--?[\w-]+ (?!-))?(?:[^\s"']|"[^"]*"|'[^']*')+""", command.replace("\\\n", " ")):
         if lines[-1] and len(lines[-1]) + 1 + len(part) > _EXAMPLE:
             lines.append("    ")
@@ -88,7 +88,7 @@ def load(path: Path, settings: list[str] | None, *, outside: bool = False) -> to
 
 
 def keys(path: Path) -> set[str]:
-    """The keys at the top of a file, to tell a scenario from a sweep where one is given for the other."""
+    """Returns the keys at the top of a file, by which a scenario given for a sweep, or the reverse, is noticed."""
     from transorbit import _content, _files
 
     try:
@@ -161,7 +161,7 @@ def check_plot(path: Path | None, width: str, title: str | None) -> dict[str, An
     """The look of a plot as `plots` takes it: `width`, and `title` if one is given.
 
     Raises:
-        UsageError: the name or the width is wrong, which is told before anything is computed.
+        UsageError: the name or the width is wrong: raised before anything is computed.
     """
     if path and path.suffix.lower() not in _figures.SUFFIXES:
         raise UsageError(f"--plot: {path}: the name must end in .svg, .png or .pdf")
@@ -179,7 +179,7 @@ def write_plot(figure: Any, path: Path) -> None:
 
 
 def keep(result: to.Result, directory: Path, *, plots: bool | None, tell: Callable[[], None] | None = None) -> None:
-    """Write a result, `tell` of it, then draw it, as `written` and `told_and_drawn` do."""
+    """Write a result, print it by `tell`, then draw it, as `written` and `told_and_drawn` do."""
     with _interrupt.held() as interrupted:
         kept = written(result, directory)
     told_and_drawn(result, kept, plots=plots, tell=tell, stop=interrupted.is_set())

@@ -1,5 +1,5 @@
-"""What a command line can be wrong in."""
+"""Errors of a command line."""
 
 
 class UsageError(Exception):
-    """What is wrong with the command line, in one line."""
+    """An error in the command line, in one line."""

@@ -18,20 +18,20 @@ if TYPE_CHECKING:
 _ALLOCATIONS = 50_000
 # Characters of a message, and of its end, where a longer one is cut.
 _LONGEST, _END = 1000, 200
-# What the core says of a name in a scenario that nobody has registered, and what helps.
+# The core's error on a name in a scenario that nobody has registered, and what helps.
 _UNREGISTERED, _PLUGIN = "no script has registered", "; --plugin FILE runs the Python file that registers it"
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command and leave the process with its exit code."""
-    # What a short command makes lives to its end: looking for garbage among it took 6 % of a run with its picture.
+    # Objects of a short command live to its end: looking for garbage among it took 6 % of a run with its picture.
     gc.set_threshold(_ALLOCATIONS, 10, 10)
     _open_streams()
     sys.exit(run(sys.argv[1:] if arguments is None else arguments))
 
 
 def _open_streams() -> None:
-    """Who starts the command may have closed its outputs, as daemons do: what is printed is then lost."""
+    """Opens outputs that the caller has closed, as daemons do: what is printed is then lost."""
     sys.stdout = sys.stdout or os.fdopen(os.open(os.devnull, os.O_WRONLY), "w")
     sys.stderr = sys.stderr or os.fdopen(os.open(os.devnull, os.O_WRONLY), "w")
 

@@ -71,7 +71,9 @@ def summary(result: Result) -> str:
         *(("warning", warning) for warning in values["warnings"]),
     ]
     wall_s = result.provenance["wall_s"]
-    heading = f"seed {values['seed']}, {values['simulated_s']:g} s simulated in {wall_s:.2f} s, digest {values['digest']}"
+    heading = (
+        f"seed {values['seed']}, {values['simulated_s']:g} s simulated in {wall_s:.2f} s, digest {values['digest']}"
+    )
     return "\n".join([result.title, heading, "", *_flows(values["flows"]), "", *facts(known)])
 
 

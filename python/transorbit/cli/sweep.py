@@ -71,7 +71,7 @@ def sweep(
         raise UsageError("--jobs: does not go with --dask" if dask else f"--jobs: {jobs} must be 1 or more")
     run_plugins(plugin)
     ready = _load(file, outside=outside)
-    # Options come after the file, so what is wrong with them is told without its name.
+    # Options come after the file, so errors in them are reported without its name.
     ready = ready.replace(seed=None if seed is None else parse.seed(seed), set=_settings(set_))
     directory = out or Path("results") / file.name.removesuffix(".toml").removesuffix(".sweep")
     check_folder(directory)
@@ -129,7 +129,7 @@ def _load(file: Path, *, outside: bool) -> to.Sweep:
 def _warn_of_unfit(ready: to.Sweep) -> None:
     """Warn of points whose scenario is wrong before the others are run: a line for each error."""
     unfit: dict[str, list[str]] = {}
-    # Of very many points the first are looked at: the others would take longer to look at than people wait.
+    # Only the first of very many points are checked: the others would take longer than people wait.
     for point in ready.points[:_CHECKED_POINTS]:
         try:
             ready.scenario(point).check()

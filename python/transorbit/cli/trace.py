@@ -66,10 +66,10 @@ def import_(
     units.
 
     Args:
-        file: The measurement; its contents tell which of these it is.
+        file: The measurement; its contents show which of these it is.
         up: The trace of mahimahi for the other direction.
         step: The time in which mahimahi's packets are counted, by default 10 ms; and between the probes of a ping
-            without timestamps, by default what its last lines tell, or 1 s.
+            without timestamps, by default the value in its last lines, or 1 s.
         out: Where the path goes: .csv or .parquet; by default nothing is written.
         force: Replace a file that is there.
     """

@@ -20,7 +20,7 @@ def as_text(constellation: str | Mapping[str, Any]) -> str:
 
 
 class About:
-    """What the core answers about a constellation, whose files lie relative to a folder.
+    """The core's answers about a constellation, whose files lie relative to a folder.
 
     Its methods raise a ScenarioError that names the option which is wrong.
     """

@@ -110,7 +110,7 @@ def _closed(error: OSError) -> str:
 
 
 def read(file: str) -> str:
-    """Its text, empty if it is not there."""
+    """Returns the text of a file, empty if it is not there."""
     try:
         return Path(file).read_text(encoding="utf-8")
     except OSError:
@@ -326,7 +326,7 @@ class Inside:
 
 
 def first_process(control: socket.socket, devices: socket.socket, task: dict[str, object]) -> int:
-    """Of the new PID namespace."""
+    """Runs the first process of the new PID namespace."""
     inside = Inside(control, devices, task)
     try:
         inside.build()

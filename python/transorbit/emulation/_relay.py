@@ -40,7 +40,7 @@ class Relay:
             except OSError:
                 writer.transport.abort()
                 return
-            # A task of the server that is cancelled is told as an error by Python 3.11.
+            # Python 3.11 reports a cancelled task of the server as an error.
             with contextlib.suppress(asyncio.CancelledError):
                 await asyncio.gather(_copy(reader, there[1]), _copy(there[0], writer))
 

@@ -180,7 +180,7 @@ def _mtu(simulation: _core.Simulation) -> int:
 
 
 def _addresses(number: int, mtu: int) -> list[Any]:
-    """Of a host, with the length of the network's prefix."""
+    """Returns the addresses of a host, with the length of the network's prefix."""
     networks: list[Any] = [NETWORK, NETWORK6] if mtu >= _SMALLEST_IPV6 else [NETWORK]
     return [ipaddress.ip_interface(f"{network[number]}/{network.prefixlen}") for network in networks]
 
@@ -297,7 +297,7 @@ def _carry(emulation: _core.Emulation, simulation: _core.Simulation, process: su
 
 
 def _ended(process: subprocess.Popen[bytes], asked: list[int]) -> bool:
-    """Whether the command is over. It had Ctrl-C too, and decides itself; it is told of SIGTERM."""
+    """Whether the command is over. It had Ctrl-C too, and decides itself; SIGTERM is passed on to it."""
     if signal.SIGTERM in asked:
         _stop(process)
         return True
@@ -317,7 +317,7 @@ def _stop(process: subprocess.Popen[bytes]) -> None:
 
 
 def _unread(control: socket.socket) -> int:
-    """Packets that found no room at a device; 0 if the processes inside were killed before they could tell."""
+    """Returns the packets that found no room at a device; 0 if the processes inside were killed before that."""
     control.setblocking(False)
     try:
         line = control.recv(1024)

@@ -46,7 +46,7 @@ def says(result: Result, state: State) -> bool:
 
 
 def video(result: Result, **look: Unpack[style.Look]) -> Figure | None:
-    """What players of video had over time: the bit rate played, the media in the buffer, the latency to live."""
+    """Draws the state of video players over time: the bit rate played, the media in the buffer, the latency to live."""
     states = [state for state in (BITRATE, BUFFER, LATENCY) if says(result, state)]
     if not states:
         return None

@@ -83,7 +83,7 @@ def _name(ax: Axes, text: str, value: float, side: str) -> None:
 
 
 def _apart(counts: list[int]) -> list[int]:
-    """Those of the numbers that can be written side by side on a logarithmic axis."""
+    """Returns the numbers that can be written side by side on a logarithmic axis."""
     kept: list[int] = []
     for count in counts:
         if not kept or count >= 1.3 * kept[-1]:

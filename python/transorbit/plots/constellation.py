@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 
     from transorbit.plots.given import Map
 
-# Of more satellites footprints, or links, hide each other.
+# With more satellites footprints, or links, hide each other.
 _MOST_FOOTPRINTS = 100
 _MOST_LINKED = 300
 _FULL_TURN = 360.0
-# What the axes of a map take, in inches.
+# The margins of a map's axes, in inches.
 _BESIDE_IN, _BELOW_IN = 0.7, 0.65
 
 
@@ -96,7 +96,7 @@ def passes(
 
 
 def links_fit(chart: Map) -> bool:
-    """Whether the satellites are few enough for their links to be told apart: 300."""
+    """Whether the satellites are few enough for their links to be distinguished: 300."""
     return len(chart.satellites) <= _MOST_LINKED
 
 

@@ -1,4 +1,4 @@
-"""What is drawn: the tables and numbers that figures take from a result, and nothing of how it came about."""
+"""The input of figures: the tables and numbers that they take from a result, and nothing of how it came about."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ class Result(Protocol):
 
     @property
     def goodput_bps(self) -> float:
-        """Of all flows together."""
+        """The goodput of all flows together."""
         ...
 
     @property
     def title(self) -> str:
-        """Its title, or a name."""
+        """The title of the result, or a name."""
         ...
 
     @property
@@ -49,12 +49,12 @@ class SweepResult(Protocol):
 
     @property
     def axes(self) -> Sequence[Axis]:
-        """What was varied."""
+        """The axes that were varied."""
         ...
 
     @property
     def metrics(self) -> Mapping[str, Metric]:
-        """What is shown, by name."""
+        """The metrics that are shown, by name."""
         ...
 
 

@@ -1,4 +1,4 @@
-"""What stands above panels: titles, notes and legends, in as many lines as the width of the figure asks for."""
+"""The heading above panels: titles, notes and legends, in as many lines as the width of the figure asks for."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _AXIS_IN, _GAP_IN = 0.75, 0.25
 # The height of a line of text, and what a legend has around it, in sizes of its text.
 _LINE, _ROOM = 1.5, 0.7
-# Of a legend, in sizes of its text: the handle, the space after it, and that between columns.
+# Lengths of a legend, in sizes of its text: the handle, the space after it, and that between columns.
 _HANDLE, _AFTER_HANDLE, _BETWEEN = 1.4, 0.5, 1.2
 _LONG_HANDLE = 2.4
 _POINTS_PER_IN = 72
@@ -45,7 +45,7 @@ class Chart(Figure):
     note: str = ""
 
     def _repr_png_(self) -> bytes:
-        """What a notebook shows, without any of its magic; with few colours, for notebooks are kept with it."""
+        """Returns the picture for a notebook, with few colours, because notebooks are kept with it."""
         from PIL import Image
 
         with io.BytesIO() as file, io.BytesIO() as small:

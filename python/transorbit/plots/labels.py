@@ -15,7 +15,7 @@ _PREFIXES = ((1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""), (1e-3, "m"), (1e-6, 
 
 
 def label(column: str) -> str:
-    """What a column is called, with the unit that its name ends with: `goodput_mbps` is "Goodput (Mbit/s)"."""
+    """Returns the label of a column, with the unit that its name ends with: `goodput_mbps` is "Goodput (Mbit/s)"."""
     parts = [part for part in column.split(".") if part not in {"flows", "runs", "users"}] or [column]
     text, unit = _columns.in_words(".".join(parts[-2:]))
     known = _columns.labels()
@@ -57,7 +57,7 @@ def value(of: Any, text: str) -> str:
 
 
 def drawn(of: Any, text: str) -> str:
-    """The same as figures write it: with a true minus, as on the axes. A name keeps its hyphens."""
+    """Returns the value as figures write it: with a true minus, as on the axes. A name keeps its hyphens."""
     return value(of, text) if isinstance(of, str) else _numbers.minus(value(of, text))
 
 

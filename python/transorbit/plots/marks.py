@@ -50,7 +50,7 @@ class Panels:
 
     Attributes:
         axes: the panel of each of the levels (None where there is but one).
-        levels: of each column that tells points apart, its values in the order in which they are drawn.
+        levels: the values of each column that distinguishes points, in the order in which they are drawn.
         nonnegative: whether no value of the metric is below zero: then no axis goes there for an interval's sake.
         has_legend: whether these panels bring the figure's legend.
     """
@@ -72,7 +72,7 @@ class Panels:
         return self.spec.label(column) if column else ""
 
     def each(self) -> Iterator[tuple[Axes, Any, int, Any]]:
-        """Of each line: its panel, the panel's value, its number and its value."""
+        """Yields for each line its panel, the panel's value, its number and its value."""
         for panel, ax in self.axes.items():
             for index, by in enumerate(self.by()):
                 yield ax, panel, index, by
@@ -134,7 +134,7 @@ def bars(p: Panels, ours: pl.DataFrame, theirs: pl.DataFrame | None) -> None:
     slot = _BAR_WIDTH / len(p.by())
     part = 1.0 if theirs is None else 0.55
     for ax, panel, index, by in p.each():
-        # What is left of its place lies at both sides of a bar.
+        # The rest of its place lies at both sides of a bar.
         left = -_BAR_WIDTH / 2 + (index + 0.03) * slot
         own = _placed(p.rows(ours, panel, by), x, at)
         middle, bottom, top = (own[name] / unit for name in (mean, low, high))
@@ -193,7 +193,7 @@ def heatmap(p: Panels, ours: pl.DataFrame, theirs: pl.DataFrame | None) -> None:
     mesh = None
     for panel, ax in p.axes.items():
         cells = {(row[x], row[by]): row[mean] / unit for row in p.rows(ours, panel).to_dicts()}
-        told = (
+        published = (
             {} if theirs is None else {(row[x], row[by]): row[mean] / unit for row in p.rows(theirs, panel).to_dicts()}
         )
         grid = [[cells.get((column, row), float("nan")) for column in across] for row in up]
@@ -204,7 +204,7 @@ def heatmap(p: Panels, ours: pl.DataFrame, theirs: pl.DataFrame | None) -> None:
         ax.set_xticks([index + 0.5 for index in range(len(across))], _texts(across, p.label("x")))
         ax.set_yticks([index + 0.5 for index in range(len(up))], _texts(up, p.label("by")))
         if len(across) <= _CELLS_WITH_NUMBERS:
-            _write_cells(ax, across, up, cells, told, colors)
+            _write_cells(ax, across, up, cells, published, colors)
         _turn(ax, p, _texts(across, p.label("x")))
         heading.name_across(ax, p.label("x"))
         if ax.get_subplotspec().is_first_col():  # type: ignore[union-attr]
@@ -230,7 +230,7 @@ def name_panels(p: Panels) -> None:
 
 
 def note(spec: Spec, points: pl.DataFrame) -> str:
-    """What is drawn, in a line: of how many runs, and with which interval."""
+    """Returns a line on the figure: of how many runs it is, and with which interval."""
     if spec.kind == "cdf" or points.is_empty():
         return ""
     counts = sorted(points[spec.stats[3]])
@@ -261,7 +261,7 @@ def _placed(points: pl.DataFrame, x: str, at: dict[Any, float]) -> pl.DataFrame:
 
 
 def _published(p: Panels, theirs: pl.DataFrame | None) -> Iterator[tuple[Axes, pl.DataFrame, dict[str, Any]]]:
-    """The published points of each line with their look; grey where they do not tell of which line they are."""
+    """The published points of each line with their look; grey where they do not name their line."""
     if theirs is None:
         return
     common = p.spec.by is None or p.spec.by not in theirs.columns
@@ -276,7 +276,7 @@ def _published(p: Panels, theirs: pl.DataFrame | None) -> Iterator[tuple[Axes, p
 
 
 def look_of(index: int, *, dashes: bool, joined: bool) -> dict[str, Any]:
-    """Colour, marker and dash of a line: each tells it apart without the others."""
+    """Colour, marker and dash of a line: each distinguishes it without the others."""
     dash = style.DASHES[index % len(style.DASHES)] if dashes else "-"
     return {
         "color": style.CYCLE[index % len(style.CYCLE)],
@@ -288,7 +288,7 @@ def look_of(index: int, *, dashes: bool, joined: bool) -> dict[str, Any]:
 
 
 def _dodge(drawn: list[Artist], ax: Axes, index: int, count: int) -> None:
-    """Move a line by some points of print beside its place, so that intervals at the same place are told apart."""
+    """Move a line by some points of print beside its place, so that intervals at the same place are distinguished."""
     aside = (index - (count - 1) / 2) * min(_DODGE_PT, _MOST_DODGED_PT / count)
     place = offset_copy(ax.transData, fig=ax.get_figure(root=True), x=aside, units="points")
     # Not when it is drawn: the limits of the axes are those of the data.
@@ -378,11 +378,11 @@ def _turn(ax: Axes, p: Panels, texts: list[str]) -> None:
 
 
 def _write_cells(
-    ax: Axes, across: list[Any], up: list[Any], cells: dict[Any, float], told: dict[Any, float], colors: Normalize
+    ax: Axes, across: list[Any], up: list[Any], cells: dict[Any, float], published: dict[Any, float], colors: Normalize
 ) -> None:
     for column, x in enumerate(across):
         for row, y in enumerate(up):
-            ours, theirs = cells.get((x, y)), told.get((x, y))
+            ours, theirs = cells.get((x, y)), published.get((x, y))
             if ours is None:
                 continue
             text = _short(ours) if theirs is None else f"{_short(ours)}\n({_short(theirs)})"

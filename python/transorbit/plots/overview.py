@@ -1,4 +1,4 @@
-"""What happened in a run, in one picture."""
+"""The course of a run in one picture."""
 
 from __future__ import annotations
 

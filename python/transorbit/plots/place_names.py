@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 # From a place to its name, and around a name, in points; what is left and right of a map of the world, in inches.
 _ASIDE_PT, _AROUND_PT, _BESIDE_MAP_IN = 4.0, 1.5, 0.85
 _POINTS_PER_IN = 72
-# Of the box of a name: which side of it is at the place.
+# The side of a name's box that is at the place.
 _SIDES = (("left", "center"), ("right", "center"), ("center", "bottom"), ("center", "top"))
 _SHIFT = {"left": 1, "right": -1, "bottom": 1, "top": -1, "center": 0}
 _Box = tuple[float, float, float, float]

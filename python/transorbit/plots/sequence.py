@@ -110,7 +110,7 @@ def _ends(flow: dict[str, Any]) -> tuple[str, str]:
 
 
 def _events(table: pl.DataFrame, flow: dict[str, Any]) -> pl.DataFrame:
-    """What is drawn: `time_s`, `kind`, and `low` and `high` in bytes of the stream."""
+    """Returns the marks to be drawn: `time_s`, `kind`, and `low` and `high` in bytes of the stream."""
     ends = _ends(flow)
     own = table.filter(pl.col("source").is_in(ends) & pl.col("destination").is_in(ends))
     columns = ("time_s", "source", "sequence", "payload_bytes", "syn", "ack", "acknowledgment", "window", "sack")

@@ -82,7 +82,7 @@ def _panels(
 
 
 def together(specs: Sequence[columns.Spec], points: Sequence[pl.DataFrame], names: Mapping[str, str]) -> pl.DataFrame:
-    """The numbers of all metrics in one table, with a column that tells which."""
+    """Returns the numbers of all metrics in one table, with a column for the metric."""
     tables = []
     for spec, means in zip(specs, points, strict=True):
         plain = dict(zip(spec.stats, ("mean", "low", "high", "count"), strict=True)) if spec.kind != "cdf" else {}

@@ -1,4 +1,4 @@
-"""What a figure of a table shows: its columns, the numbers of its points, and the panels that it has room for."""
+"""The contents of a figure of a table: its columns, the numbers of its points, and its panels."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Spec:
 
     @property
     def keys(self) -> list[str]:
-        """The columns that tell the points apart."""
+        """The columns that distinguish the points."""
         columns = (self.panels, self.by, self.along, None if self.kind in ("cdf", "tradeoff") else self.x)
         return list(dict.fromkeys(name for name in columns if name is not None))
 
@@ -97,16 +97,16 @@ def check(spec: Spec, frame: pl.DataFrame, published: pl.DataFrame | None) -> No
             raise ScenarioError(f"{option}: the column {metric!r} holds no numbers")
 
 
-def summary(spec: Spec, frame: pl.DataFrame, *, told: bool = False) -> pl.DataFrame:
+def summary(spec: Spec, frame: pl.DataFrame, *, has_shares: bool = False) -> pl.DataFrame:
     """A row for each point that is drawn: the keys, then its numbers.
 
     Args:
-        told: whether a column `share` tells how many percent of a distribution have at most a value.
+        has_shares: whether the frame has a column `share`: the percent of a distribution with at most a value.
     """
     keys = [name for name in spec.keys if name in frame.columns]
     known = frame.with_columns(pl.col(spec.y).cast(pl.Float64)).drop_nulls(spec.y)
     if spec.kind == "cdf":
-        return _distribution(known.filter(pl.col(spec.y).is_finite()), keys, spec.y, told=told)
+        return _distribution(known.filter(pl.col(spec.y).is_finite()), keys, spec.y, has_shares=has_shares)
     value = pl.col(spec.y)
     groups = known.group_by(keys, maintain_order=True).agg(value.alias("\0values"))
     found = [statistics.mean_interval(values, confidence=spec.confidence) for values in groups["\0values"].to_list()]
@@ -120,9 +120,9 @@ def summary(spec: Spec, frame: pl.DataFrame, *, told: bool = False) -> pl.DataFr
     return points.filter(pl.col(mean).is_finite())
 
 
-def _distribution(known: pl.DataFrame, keys: list[str], y: str, *, told: bool) -> pl.DataFrame:
+def _distribution(known: pl.DataFrame, keys: list[str], y: str, *, has_shares: bool) -> pl.DataFrame:
     """Each value, and the percent of the rows of its line that have at most that."""
-    if told and "share" in known.columns:
+    if has_shares and "share" in known.columns:
         return known.select(*keys, y, pl.col("share").cast(pl.Float64))
     rank = (pl.col(y).rank("max") / pl.len()).over(keys) if keys else pl.col(y).rank("max") / pl.len()
     ordered = known.with_columns((100 * rank).alias("share")).sort(y, maintain_order=True)

@@ -37,13 +37,13 @@ FILE = Path(__file__).with_name("transorbit.mplstyle")
 # A figure that is narrower stands in a column, all of whose text has the size of the column's.
 _COLUMN_IN = 5.0
 _COLUMN_TEXT = 8
-# Of pictures: a third less time than the default's, for 7 % more bytes.
+# The compression of pictures: it takes a third less time than the default's, for 7 % more bytes.
 _COMPRESSION = 3
 _SIZES = ("font.size", "figure.titlesize", "axes.titlesize", "axes.labelsize", "xtick.labelsize", "ytick.labelsize")
 
 
 class Look(TypedDict, total=False):
-    """What the caller of a plot says of its look: `width` in inches, and `title`; "" is none."""
+    """The caller's options for the look of a plot: `width` in inches, and `title`; "" is none."""
 
     width: float
     title: str | None

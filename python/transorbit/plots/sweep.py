@@ -87,7 +87,7 @@ def of_sweep(
 
 
 def _second(result: SweepResult, first: str) -> str:
-    """What a trade-off is against, if nothing is said: a metric that is a time, else the delay of the flows."""
+    """Returns the default second metric of a trade-off: a metric that is a time, else the delay of the flows."""
     others = (name for name, metric in result.metrics.items() if name != first and metric.unit in _TIMES)
     return next(others, _DELAY)
 

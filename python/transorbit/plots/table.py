@@ -111,7 +111,7 @@ def _of_one(
 ) -> Figure:
     """The figure of one metric."""
     ours = summary(spec, frame)
-    theirs = None if published is None else summary(spec, published, told=True)
+    theirs = None if published is None else summary(spec, published, has_shares=True)
     if ours.is_empty() and (theirs is None or theirs.is_empty()):
         raise ScenarioError(f"{spec.y}: no run has a value in this column")
     order = {name: levels(name, frame, published) for name in spec.keys}
@@ -137,6 +137,6 @@ def _of_one(
 
 
 def _together(ours: pl.DataFrame, theirs: pl.DataFrame) -> pl.DataFrame:
-    """Both tables, with a column that tells them apart."""
+    """Returns both tables in one, with a column that distinguishes them."""
     tables = [ours.with_columns(pl.lit("ours").alias(_SOURCE)), theirs.with_columns(pl.lit("published").alias(_SOURCE))]
     return pl.concat(tables, how="diagonal_relaxed")

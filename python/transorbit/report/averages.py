@@ -36,7 +36,7 @@ def add(page: Page, result: Result) -> None:
 
 
 def _quantities(result: Result) -> Iterator[tuple[str, tuple[pl.Series, pl.Series]]]:
-    """What is averaged, with its instants and its samples."""
+    """Yields each quantity that is averaged, with its instants and its samples."""
     import polars as pl
 
     series = result.series

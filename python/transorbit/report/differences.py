@@ -49,7 +49,7 @@ def add(made: Page, result: SweepResult, between: str | None, against: str | Non
         made.table(header, rows, caption=f"{result.metrics[name].title}{cut}")
 
 
-# What the page of a sweep asks as well.
+# The names that the page of a sweep uses as well.
 __all__ = ["add", "independent", "level", "level_cell", "numeric", "title"]
 
 
@@ -68,7 +68,7 @@ def level(value: object) -> str:
 
 
 def level_cell(value: object) -> Cell:
-    """The same in a table, where numbers are sorted as such."""
+    """Returns the level as a cell of a table, where numbers are sorted as such."""
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     return Cell(level(value), sort=value if is_number else None)  # type: ignore[arg-type]
 

@@ -36,7 +36,7 @@ Value = float | int | None
 
 #: The text of a missing value.
 MISSING = "\N{EN DASH}"
-# What a reader can tell apart in a chart of a few hundred pixels.
+# The points that a reader can distinguish in a chart of a few hundred pixels.
 _DIGITS = 5
 # Instants need more: at a day's end it is still tenths of a second.
 _DIGITS_X = 8
@@ -273,7 +273,7 @@ class Page:
         self._add("chart", index=len(self._specs) - 1)
 
     def definitions(self, entries: Sequence[tuple[str, str, str]]) -> None:
-        """What names mean: name, label and meaning of each; `#definition-NAME` leads to one."""
+        """Adds the meanings of names: name, label and meaning of each; `#definition-NAME` leads to one."""
         self._add("definitions", entries=list(entries))
 
     def explorer(self, explorer: Explorer) -> None:
@@ -355,7 +355,7 @@ def _short(value: Value, digits: int) -> str:
 
 
 def _rounded(value: Any) -> Any:
-    """The same without numbers that JSON cannot write, or digits that nobody can see."""
+    """Returns the value without numbers that JSON cannot write, or digits that nobody can see."""
     if isinstance(value, dict):
         return {key: _rounded(item) for key, item in value.items()}
     if isinstance(value, list | tuple):

@@ -78,7 +78,7 @@ def _again(result: Result) -> str:
 
 
 def _drawings(made: Page, result: Result) -> None:
-    """What is drawn as bars or distributions."""
+    """Adds the drawings: bars and distributions."""
     figures = []
     if result.summary["flows"]:
         from transorbit import plots

@@ -47,14 +47,14 @@ class Quantity:
     floor: float | None = 0.0
     inverted: bool = False
     averaged: bool = False
-    # Of many flows the sum is told, and not the range: most have none of it most of the time.
+    # Whether many flows are shown as their sum, and not as a range: most have none of it most of the time.
     summed: bool = False
     # Where it is not called as the column.
     called: str = ""
 
     @property
     def title(self) -> str:
-        """What it is called."""
+        """The title of its chart."""
         return self.called or _columns.label(self.column)
 
 
@@ -64,7 +64,7 @@ OF_FLOWS = (
     Quantity("srtt_s", "ms", 1e3),
     Quantity("retransmitted_packets", "in an interval", step=True, summed=True),
 )
-# Of applications with a state: only where the run has the column.
+# Quantities of applications with a state: only where the run has the column.
 _OF_APPLICATIONS = (
     Quantity("bitrate_bps", "Mbit/s", 1e-6, step=True),
     Quantity("buffer_s", "s"),
@@ -101,8 +101,8 @@ def add(page: Page, result: Result) -> None:
     flows = result.summary["flows"]
     one = series.filter(pl.col("flow") == pl.col("flow").min()).drop("flow")
     stated = [quantity for quantity in _OF_APPLICATIONS if quantity.column in series.columns]
-    told = [*OF_FLOWS, *stated, *(_OF_USERS if one["attenuation_db"].n_unique() > 1 else ())]
-    told = [_suited(quantity, series) for quantity in told if _says_something(series, quantity.column)]
+    quantities = [*OF_FLOWS, *stated, *(_OF_USERS if one["attenuation_db"].n_unique() > 1 else ())]
+    quantities = [_suited(quantity, series) for quantity in quantities if _says_something(series, quantity.column)]
     page.text(
         f"An instant every {_interval_s(one):.4g} s. Drag over a chart to zoom all of them in, double-click to see the "
         "whole run again, and click on a name in a legend to hide or show its curve. With fingers: two zoom, one "
@@ -113,9 +113,9 @@ def add(page: Page, result: Result) -> None:
         total = series.group_by("time_s", maintain_order=True).agg(pl.col("goodput_bps").sum())
         for chart in _shared(total, [replace(OF_FLOWS[0], called="Goodput of all flows")]):
             page.chart(chart)
-        charts = _many(page, [_of_one(quantity, flows) for quantity in told], series, flows)
+        charts = _many(page, [_of_one(quantity, flows) for quantity in quantities], series, flows)
     else:
-        charts = _few(told, series, flows)
+        charts = _few(quantities, series, flows)
     for chart in (
         *charts,
         *_shared(one, [_suited(quantity, one) for quantity in (*OF_LINK, *OF_PATH)]),
@@ -125,15 +125,15 @@ def add(page: Page, result: Result) -> None:
         page.chart(chart)
 
 
-def _few(told: list[Quantity], series: pl.DataFrame, flows: list[dict[str, Any]]) -> Iterator[Chart]:
+def _few(quantities: list[Quantity], series: pl.DataFrame, flows: list[dict[str, Any]]) -> Iterator[Chart]:
     """A curve for each flow."""
-    wide = {quantity.column: _wide(series, quantity) for quantity in told}
+    wide = {quantity.column: _wide(series, quantity) for quantity in quantities}
     if len(flows) == 1:
-        for quantity in told:
+        for quantity in quantities:
             for column, _ in _BESIDE.get(quantity.column, ()):
                 wide[column] = _wide(series, replace(quantity, column=column))
     kept = _within(wide, _VALUES // max(len(wide) * (len(flows) + 1), 1))
-    for quantity in told:
+    for quantity in quantities:
         table = kept[quantity.column]
         curves = [
             Series(flow_name(flow), table[str(flow["id"])].to_list(), color=number, step=quantity.step)
@@ -151,7 +151,7 @@ def _few(told: list[Quantity], series: pl.DataFrame, flows: list[dict[str, Any]]
         yield _chart(quantity, table, curves, series)
 
 
-def _many(page: Page, told: list[Quantity], series: pl.DataFrame, flows: list[dict[str, Any]]) -> Iterator[Chart]:
+def _many(page: Page, quantities: list[Quantity], series: pl.DataFrame, flows: list[dict[str, Any]]) -> Iterator[Chart]:
     """The range of most flows, and the one that is chosen."""
     chosen = _spread_over(sorted(flows, key=lambda flow: (flow["goodput_bps"], flow["id"])), _CHOICES)
     names = {str(flow["id"]): flow_name(flow) for flow in sorted(chosen, key=lambda flow: flow["id"])}
@@ -159,9 +159,9 @@ def _many(page: Page, told: list[Quantity], series: pl.DataFrame, flows: list[di
     among = "" if len(chosen) == len(flows) else f" (a choice of {len(chosen)}, from the least to the most goodput)"
     page.selector(f"Flow{among}", list(names.values()), first)
     columns = ["time_s", "low", "middle", "high", "sum", *names]
-    wide = {quantity.column: _wide(series, quantity).select(columns) for quantity in told}
+    wide = {quantity.column: _wide(series, quantity).select(columns) for quantity in quantities}
     kept = _within(wide, _VALUES // max(len(wide) * len(columns), 1))
-    for quantity in told:
+    for quantity in quantities:
         table = kept[quantity.column]
         total = [Series("all flows", table["sum"].to_list(), step=quantity.step)]
         spread = [

@@ -46,14 +46,14 @@ def transport(flow: dict[str, Any]) -> str:
     return str(flow["congestion"] or flow["transport"])
 
 
-def provenance(told: dict[str, Any]) -> list[tuple[str, object]]:
+def provenance(values: dict[str, Any]) -> list[tuple[str, object]]:
     """The provenance of a result as text."""
-    known = [(label, told[key]) for key, label in _PROVENANCE.items() if key in told]
-    return known + [(key, value) for key, value in told.items() if key not in _PROVENANCE]
+    known = [(label, values[key]) for key, label in _PROVENANCE.items() if key in values]
+    return known + [(key, value) for key, value in values.items() if key not in _PROVENANCE]
 
 
 def numbers(figure: Figure) -> str:
-    """What a figure shows, as CSV."""
+    """Returns the numbers of a figure as CSV."""
     from transorbit import plots
 
     return plots.numbers(figure).write_csv()

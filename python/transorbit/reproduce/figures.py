@@ -78,7 +78,7 @@ def draw(
 
 
 def keys(plot: Mapping[str, Any]) -> list[str]:
-    """The columns that tell the points of a plot, or of a table, apart."""
+    """Returns the columns that distinguish the points of a plot or of a table."""
     places = () if plot.get("kind") == "cdf" else ("x",)
     columns = [plot[place] for place in (*places, "by", "panels") if place in plot]
     return list(dict.fromkeys([*columns, *plot.get("rows", ()), *plot.get("columns", ())]))
@@ -87,7 +87,7 @@ def keys(plot: Mapping[str, Any]) -> list[str]:
 def left_over(frame: pl.DataFrame, keys: Sequence[str], axes: Sequence[str]) -> list[str]:
     """The axes with several values where the keys are the same: different conditions.
 
-    Rows of several points with none of the axes in the table are told as "point".
+    Where rows of several points have none of the axes in the table, the answer is "point".
     """
     import polars as pl
 

@@ -103,7 +103,7 @@ class Item:
 
     @property
     def id(self) -> str:
-        """Its name on the command line."""
+        """The item's name on the command line."""
         return f"{self.paper}/{self.name}"
 
 

@@ -109,7 +109,7 @@ def _item(page: Page, outcome: Outcome, options: str) -> None:
 
 
 def _unpublished(judgements: Sequence[Judgement]) -> str:
-    """What an item without a table of published values has to compare with."""
+    """Returns the text on an item without a table of published values."""
     if not judgements:
         return "The paper gives no numbers here."
     if any(re.search(r"\d", str(judgement.claim.paper_value)) for judgement in judgements):

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     _Members = Sequence[Member] | ScenarioError
 
 
-# What judging and drawing an item counts as, in runs.
+# The weight of judging and drawing an item, in runs.
 _JUDGING = 5
 # Units that the core writes.
 _SCALES = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0} | {
@@ -134,7 +134,7 @@ class Runner:
         pool: Threads,
         there: Callable[[Sweep, Sequence[Item], _Members], None],
     ) -> None:
-        """Compute the runs of all sweeps, the longest first; `there` is told of each sweep that has all."""
+        """Compute the runs of all sweeps, the longest first; `there` is called with each sweep that has all."""
         store = Store(self._out / "store.sqlite")
         try:
             of: dict[int, tuple[Sweep, Sequence[Item]]] = {}
@@ -247,7 +247,7 @@ class Runner:
 
 
 class _Once:
-    """What several items share: made when the first asks."""
+    """A result that several items share: made when the first asks."""
 
     def __init__(self, make: Callable[[], SweepResult]) -> None:
         self._make = make
@@ -276,10 +276,10 @@ class _Progress:
                 self._tell(min(self._done / self.total, 1.0))
 
     def of(self, weight: float) -> Callable[[Progress], None]:
-        """What a sweep of this weight tells its progress."""
+        """Returns the function to which a sweep of this weight reports its progress."""
         before = 0.0
 
-        def told(now: Progress) -> None:
+        def report(now: Progress) -> None:
             nonlocal before
             share = weight * now.done / max(now.total, 1)
             # More replications on the way make the share smaller.
@@ -287,7 +287,7 @@ class _Progress:
                 self.add(share - before)
                 before = share
 
-        return told
+        return report
 
 
 def _sweep(item: Item, *, seed: int, quick: bool) -> Sweep:
@@ -344,7 +344,7 @@ def _failed(item: Item, why: str) -> Outcome:
 
 
 def _labels(item: Item, result: SweepResult) -> dict[str, str]:
-    """What the sweep calls its columns, with units; the item's own names win."""
+    """Returns the labels of the sweep's columns, with units; the item's own names win."""
     from transorbit.plots import labels as naming
 
     labels = {axis.name: naming.of_axis(axis) for axis in result.axes}

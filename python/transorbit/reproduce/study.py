@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def rows(item: Item, *, root: int, quick: bool, keep: Path) -> pl.DataFrame:
-    """What the item's function gives, or gave when it was last called with the same files, build and seeds.
+    """Returns the rows of the item's function, kept from its last call if files, build and seeds are the same.
 
     Args:
         root: the root seed: the function is handed SEEDS * root + r for each replication r.

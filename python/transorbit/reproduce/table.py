@@ -87,7 +87,7 @@ def pictures(papers: Papers) -> str:
 
 
 def records(papers: Papers) -> list[dict[str, Any]]:
-    """What `reproduction.json` holds: one record for each claim; see `docs/reproduce.md`."""
+    """Returns the records of `reproduction.json`, one for each claim; see `docs/reproduce.md`."""
     return [
         {
             "paper": paper.key,

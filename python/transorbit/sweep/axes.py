@@ -17,19 +17,19 @@ if TYPE_CHECKING:
 
 Value = bool | int | float | str
 
-# What every table of a sweep has: no axis and no metric may be called so. Held against runs in `tests/test_sweep.py`.
+# Columns of every table of a sweep: no axis and no metric is called so. Held against runs in `tests/test_sweep.py`.
 _OF_A_RUN = (
     *("point", "replication", "status", "error", "key", "scenario_sha256", "transorbit", "build"),
     *("created", "wall_s", "host", "inputs"),
 )
 RUN_COLUMNS = frozenset((*_OF_A_RUN, *_columns.names()))
 FLOW_COLUMNS = frozenset(("flow", *_columns.names("flows")))
-# What a row of `SweepResult.means` has besides the axes; metrics are in a table of their own there.
+# The columns of `SweepResult.means` besides the axes; metrics are in a table of their own there.
 _MEANS = ("point", "runs", "failed", "metrics")
 
 _MOST_VALUES = 10_000
 _MOST_EXPONENT = 300
-# A larger number of values is told by its order of magnitude.
+# A larger number of values is given by its order of magnitude.
 _MOST_SHOWN = 10**12
 # The values that a message lists.
 _SHOWN = 20
@@ -271,7 +271,7 @@ def _cases(where: str, entry: Mapping[str, Any]) -> Group:
 
 
 def _column(raw: Sequence[object]) -> tuple[list[Value], str | None]:
-    """What the column of an axis holds, and the unit of it."""
+    """Returns the values of an axis's column, and their unit."""
     quantities = [quantity(value) for value in raw]
     units = {found[1] if found else None for found in quantities}
     if len(units) == 1 and None not in units:

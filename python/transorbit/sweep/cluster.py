@@ -21,7 +21,7 @@ _AHEAD = 4
 _LEAST = 32
 _LOOK_AT_WORKERS_S = 5.0
 _CONNECT_S = 15
-# How often a wait that nothing ends is told of: perhaps there is no worker.
+# How often a wait that nothing ends is reported: perhaps there is no worker.
 _PATIENCE_S = 2.0
 # How long a result may take to come here. After one that is still there they all have twice as long, up to a limit.
 _TRANSFER_S = 10.0
@@ -49,7 +49,7 @@ def connect(dask: Any) -> Any:
 
 
 def _compute(task: Task) -> Outcome:
-    """What a worker does with a task. Plans and hashes stay with it for the next one."""
+    """Computes a task on a worker, which keeps plans and hashes for the next one."""
     import distributed
 
     kept = vars(distributed.get_worker()).setdefault("_transorbit", (_core.Plans(), work.Hashes()))
@@ -134,7 +134,7 @@ class Cluster:
                 self._tasks[future] = task
                 self._lost.append(future)
                 if future.done():
-                    # Its worker hangs, or has much to send: the others are asked at the next call.
+                    # The worker hangs, or has much to send: the others are asked at the next call.
                     stuck, self._transfer_s = True, min(2 * self._transfer_s, _LONGEST_TRANSFER_S)
             except ScenarioError as error:
                 self._error = self._error or error
@@ -142,7 +142,7 @@ class Cluster:
             raise self._error
         if not outcomes:
             self._check_workers()
-        # What is finished is kept first; an error is raised by the next call.
+        # Finished runs are kept first; an error is raised by the next call.
         return outcomes
 
     def finished(self) -> list[Outcome]:
@@ -183,7 +183,7 @@ class Cluster:
         )
 
     def _outcome(self, future: Any, task: Task) -> Outcome:
-        """What came of the task.
+        """Returns the outcome of the task.
 
         Raises:
             TimeoutError: its worker has died meanwhile, or it takes longer to come.

@@ -28,7 +28,7 @@ def fingerprint(factory: object) -> str | None:
 
 
 class _UnsettledError(Exception):
-    """There is more to it than can be read off."""
+    """The code depends on more than can be read off it."""
 
 
 class _Reader:
@@ -101,7 +101,7 @@ class _Reader:
                 self._value(name, variables[name])
 
 
-# What Python itself puts into a class.
+# The names that Python itself puts into a class.
 _OF_EVERY_CLASS = frozenset(
     {"__module__", "__dict__", "__weakref__", "__doc__", "__qualname__", "__annotations__", "__firstlineno__",
      "__static_attributes__", "__annotate__", "__annotate_func__", "__annotations_cache__"}
@@ -118,7 +118,7 @@ def _is_settled(value: Any) -> bool:
 
 
 def _settled_file(file: Path) -> bytes:
-    """What the file holds."""
+    """Returns the contents of the file."""
     try:
         contents = file.read_bytes()
         tree = ast.parse(contents)

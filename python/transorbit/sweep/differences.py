@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from transorbit.sweep.plan import Point
     from transorbit.sweep.result import SweepResult
 
-# What stands for every pair of values, where one of them is asked for.
+# The word for every pair of values, where one of them is asked for.
 ALL = "all"
 
 

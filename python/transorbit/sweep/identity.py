@@ -1,4 +1,4 @@
-"""What tells one sweep from another."""
+"""The identity of a sweep: whether two are the same."""
 
 from __future__ import annotations
 

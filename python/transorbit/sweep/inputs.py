@@ -31,7 +31,7 @@ def of(tables: Iterable[Any], folder: Path) -> tuple[Input, ...]:
 
 
 def names(tables: Iterable[Any]) -> dict[str, str]:
-    """What stands for each text that leads out of the folder, once there is a copy: a name that does not."""
+    """Returns for each text that leads out of the folder the name of its copy inside."""
     return {text: _inside(text) for text in _texts(tables) if _files.is_outside(text)}
 
 

@@ -36,7 +36,7 @@ class Threads:
         self._stop = threading.Event()
         self._plans = plans or _core.Plans()
         self._open = 0
-        # What a thread raised, or Ctrl-C.
+        # The exception that a thread raised, or Ctrl-C.
         self._raised: BaseException | None = None
         # Enough that no thread waits for the next task while outcomes are kept.
         self._most = 3 * jobs
@@ -63,7 +63,7 @@ class Threads:
         outcomes = self._taken(self._done.get())
         if self._raised and not outcomes:
             raise self._raised
-        # What is finished is kept first; the next call raises.
+        # Finished runs are kept first; the next call raises.
         return outcomes
 
     def finished(self) -> list[Outcome]:
@@ -105,7 +105,7 @@ class Threads:
                 self._done.put(work.compute(task, self._stop.is_set, self._plans))
             except work.StoppedError:
                 return
-            # The thread that waits is told, else it would wait for ever.
+            # The thread that waits is woken, else it would wait for ever.
             except BaseException as error:
                 self._done.put(error)
 

@@ -1,4 +1,4 @@
-"""What the metrics of a sweep give of each run: SQL over the tables of its runs and flows."""
+"""The values of a sweep's metrics for each run: SQL over the tables of its runs and flows."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def _measure(
         raise ScenarioError(f"metrics.{metric.name}: gives {len(table)} values for {good} runs, must be one of each")
     dtype = table["_value"].dtype
     if isinstance(dtype, pl.Decimal) or dtype in (pl.Null, pl.Int128):
-        # What SQL makes of sums of whole numbers.
+        # The type that SQL gives to sums of whole numbers.
         table = table.with_columns(pl.col("_value").cast(pl.Float64))
     elif dtype.is_nested():
         raise ScenarioError(f"metrics.{metric.name}: is no number, text or truth value of a run but {dtype}")
@@ -123,7 +123,7 @@ def _query(expression: str, runs: pl.DataFrame, flows: pl.DataFrame) -> str:
 
 
 def _slip(error: duckdb.Error, expression: str, runs: pl.DataFrame, flows: pl.DataFrame) -> str | None:
-    """What is wrong with the columns of an expression; None where it is something else."""
+    """Returns the error in the columns of an expression; None where the error is another."""
     text = sql.told(error)
     if found := re.match(r'column "(.+?)" must appear in the GROUP BY', text):
         name = next((one for one in flows.columns if one.casefold() == found[1].casefold()), None)

@@ -1,4 +1,4 @@
-"""What is read off each run: SQL over its flows, one number for each run."""
+"""The metrics of each run: SQL over its flows, one number for each run."""
 
 from __future__ import annotations
 

@@ -214,7 +214,7 @@ class SweepPlan:
         return copy._only(only) if only else copy
 
     def scenario(self, point: Point) -> Scenario:
-        """What is run at a point, but for the seed.
+        """Returns the scenario that is run at a point, but for the seed.
 
         Raises:
             ScenarioError: a key does not exist.
@@ -251,7 +251,7 @@ class SweepPlan:
 
     @cached_property
     def changed_inputs(self) -> list[str]:
-        """Of the sweep of a folder: what is to be said of its inputs that are not what they were, a line for each."""
+        """A line for each input that has changed, if the sweep is that of a folder."""
         folder = Path(self.base.folder)
         return _inputs.changed(folder.parent) if folder.name == _inputs.FOLDER else []
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Pool(Protocol):
-    """What computes tasks."""
+    """A pool of workers that computes tasks."""
 
     @property
     def room(self) -> int:
@@ -92,9 +92,9 @@ class _Queue:
         self._ended = ended
         # The sweeps that wait for each run, by its key.
         self._asked: dict[str, list[Runs]] = {}
-        # Outcomes that have come and are not kept yet: who is told of one may end the sweep before the next.
+        # Outcomes that have come and are not kept yet: whoever gets one may end the sweep before the next.
         self._come: deque[Outcome] = deque()
-        # The first error of a sweep that nobody is told of by `ended`: raised when all that came with it is kept.
+        # The first error of a sweep that `ended` does not report: raised when all that came with it is kept.
         self._error: ScenarioError | None = None
 
     def to_the_end(self) -> None:
@@ -117,7 +117,7 @@ class _Queue:
         self._keep_all(self._pool.finished())
 
     def _keep_all(self, outcomes: Iterable[Outcome]) -> list[Runs]:
-        """Hand outcomes to the sweeps that asked for them, and tell which."""
+        """Hand outcomes to the sweeps that asked for them, and return these."""
         self._come.extend(outcomes)
         touched = []
         while self._come:

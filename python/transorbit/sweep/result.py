@@ -1,4 +1,4 @@
-"""What a sweep gives: two tables, the metrics, and the folder that keeps them."""
+"""The result of a sweep: two tables, the metrics, and the folder that keeps them."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 _IDENTITY = "transorbit_sweep"
 _MARK = "# Frozen by transorbit sweep"
-# What `Sweep.run` may have put into the folder before.
+# The files that `Sweep.run` may have put into the folder before.
 _STORE = frozenset({"store.sqlite", "store.sqlite-wal", "store.sqlite-shm"})
 
 
@@ -108,17 +108,17 @@ class SweepResult:
 
     @property
     def title(self) -> str:
-        """What the sweep calls itself."""
+        """The title of the sweep."""
         return self.sweep.title
 
     @property
     def axes(self) -> list[Axis]:
-        """What varies."""
+        """The axes that vary."""
         return self.sweep.axes
 
     @property
     def metrics(self) -> dict[str, Metric]:
-        """What is read off each run, by name."""
+        """The metrics of each run, by name."""
         return self.sweep.metrics
 
     @cached_property
@@ -162,7 +162,7 @@ class SweepResult:
 
     @property
     def warnings(self) -> list[str]:
-        """What casts doubt on the numbers: each a line for people."""
+        """The doubts about the numbers: each a line for people."""
         told = self.sweep.changed_inputs
         if "steady_too_short" not in self.flows.columns:
             return told
@@ -314,7 +314,7 @@ def _keep(copies: Sequence[_inputs.Input], directory: Path) -> None:
 
 
 class Begun:
-    """A folder that is to become that of a sweep; `is_ours` tells whether it is."""
+    """A folder that is to become that of a sweep; `is_ours`: whether it is already."""
 
     def __init__(self, sweep: SweepPlan, directory: Path, *, is_ours: bool) -> None:
         self.is_ours = is_ours
@@ -322,7 +322,7 @@ class Begun:
         self._directory = directory
 
     def good(self) -> None:
-        """There is a good run: what the folder had before goes."""
+        """Removes what the folder had before, because there is a good run."""
         if not self.is_ours:
             self.is_ours = True
             freeze(self._sweep, self._directory)

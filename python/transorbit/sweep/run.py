@@ -95,12 +95,12 @@ class Runs:
         self._first = deque((at, range(sweep.replications)) for at in self._points)
         # Begun, and not yet handed out; what `precision` asks for comes here as well.
         self._next: deque[tuple[_AtPoint, int]] = deque()
-        # Who waits for a run: points of the same content share it.
+        # The points that wait for a run: those of the same content share it.
         self._waiting: dict[str, list[tuple[_AtPoint, int]]] = {}
         self._arrived: list[tuple[int, int, str]] = []
         self._checked = False
         self._identity = identity(sweep)
-        # Runs whose code cannot be told from other code are those of this start alone.
+        # Runs whose code cannot be distinguished from other code are those of this start alone.
         self._start = secrets.token_hex()
         self._started = time.perf_counter()
         # Whether an earlier start had runs; None until this one begins.
@@ -171,7 +171,7 @@ class Runs:
             self._tell(self.progress)
 
     def tell_no_more(self) -> None:
-        """From now on nobody is told: who ended the sweep could end it once more, before what came is kept."""
+        """Report no more progress: who ended the sweep could end it once more, before what came is kept."""
         self._tell = None
 
     def _begin(self) -> None:
@@ -224,7 +224,7 @@ class Runs:
         self.keep(work.failed(key, content, seed, str(at.error)), computed=True)
 
     def _check_metrics(self, at: _AtPoint, number: int, key: str) -> None:
-        """A column that no run has is told of by the first that is good, not after all of them."""
+        """Raise the error on a column that no run has at the first good run, not after all of them."""
         if not self._checked:
             self._checked = True
             runs, flows = tables.build(self._store, [(at.point.index, number, key)], {at.point.index: at.point})
@@ -240,7 +240,7 @@ class Runs:
             self._next.extendleft((at, more) for more in reversed(range(len(at.keys), at.wanted)))
 
     def _enough(self, at: _AtPoint) -> int:
-        """How many replications the point needs, as far as those that are there tell. Their order does not matter."""
+        """Returns how many replications the point needs, by those that are there. Their order does not matter."""
         import polars as pl
 
         precision = self.sweep.precision

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 
-# What a stranger's expression may do: compute. It reads and writes no file, loads no extension, cannot say otherwise.
+# A stranger's expression only computes. It reads and writes no file, loads no extension, cannot say otherwise.
 _LOCKED: dict[str, str | bool | int | float | list[str]] = {
     "python_enable_replacements": "false",
     "enable_external_access": "false",
@@ -84,7 +84,7 @@ def reading(folder: Path) -> Iterator[duckdb.DuckDBPyConnection]:
 def answer(
     db: duckdb.DuckDBPyConnection, sql: str, *, context: str, say: Callable[[duckdb.Error], str] | None = None
 ) -> pl.DataFrame:
-    """The answer to a query; `say` is what to tell of DuckDB's error, by default its own words.
+    """The answer to a query; `say` puts DuckDB's error into words, by default its own.
 
     Args:
         context: what the message begins with, if it is not empty.
@@ -120,7 +120,7 @@ def _limited(db: duckdb.DuckDBPyConnection) -> Iterator[None]:
 
 
 def told(error: duckdb.Error) -> str:
-    """What DuckDB says, in one line and without the query."""
+    """Returns DuckDB's error in one line and without the query."""
     text = str(error).split("\n\nLINE ")[0]
     text = re.sub(r"^\w+(?: \w+)? Error: ", "", text)
     return " ".join(text.split())

@@ -79,7 +79,7 @@ class Store:
             self._db.execute(query, _values(outcome))
 
     def forget(self, sweep: str) -> bool:
-        """Part the sweep from its runs, which stay, and tell whether it had any."""
+        """Part the sweep from its runs, which stay, and return whether it had any."""
         with self._told():
             return self._db.execute("DELETE FROM members WHERE sweep = ?", (sweep,)).rowcount > 0
 

@@ -43,7 +43,9 @@ def build(
     return runs.frame(), flows.frame()
 
 
-def _add(outcome: Outcome, head: Mapping[str, Any], runs: _Columns, flows: _Columns, file_of: Mapping[str, str]) -> None:
+def _add(
+    outcome: Outcome, head: Mapping[str, Any], runs: _Columns, flows: _Columns, file_of: Mapping[str, str]
+) -> None:
     """One run, and its flows."""
     row = {**head, **{name: getattr(outcome, name) for name in _ORIGIN}, "digest": None}
     if outcome.data is None:

@@ -71,7 +71,7 @@ class Outcome:
 
 
 class Hashes:
-    """Of files: each is computed once, and again if the file's size or time has changed."""
+    """The hashes of files: each is computed once, and again if the file's size or time has changed."""
 
     def __init__(self) -> None:
         self._files: dict[Path, tuple[int, int, str]] = {}
@@ -103,9 +103,9 @@ def task(
     shipped: tuple[plugins.Shipped, ...] | None = None,
     hashes: Hashes | None = None,
 ) -> Task:
-    """The task of a resolved scenario. What else a run depends on, files and a user's code, is part of the key.
+    """The task of a resolved scenario. The other inputs of a run, files and a user's code, are part of the key.
 
-    `start` is what tells this start of the sweep from others: where a user's code cannot be told from other code, it is
+    `start` identifies this start of the sweep: where a user's code cannot be distinguished from other code, it is
     part of the key too. `shipped`: that code, where it was sent; by default what is registered here. `hashes` are kept
     from one task to the next.
     """
@@ -236,7 +236,7 @@ _ABSOLUTE = re.compile(r'"(/(?:[^"\\\n]|\\.)*)"|\'(/[^\'\n]*)\'')
 
 
 def _averaging() -> str:
-    """What the averages are computed with is not part of the build: the text of it stands for it."""
+    """Returns the text of the code that computes averages, which is not part of the build and so stands for itself."""
     from transorbit import statistics
     from transorbit.sweep import steady
 

@@ -25,7 +25,7 @@ _WITHIN = {"Fit": "calibrate", "fit": "calibrate", "Measurement": "readers"}
 
 
 def __getattr__(name: str) -> Any:
-    """What needs a library that takes its time to load, once it is asked for."""
+    """Imports a name whose library takes its time to load, once it is asked for."""
     if name not in _WITHIN:
         raise AttributeError(name)
     return getattr(importlib.import_module(f"transorbit.trace.{_WITHIN[name]}"), name)
@@ -38,7 +38,7 @@ def read(
     columns: Mapping[str, str] | None = None,
     step_s: float | None = None,
 ) -> Measurement:
-    """Read somebody's measurement, whatever program wrote it; its contents tell which.
+    """Read somebody's measurement, whatever program wrote it: its contents show which.
 
     Known are logs of ping (also as LENS has them), irtt's and iperf3's JSON, mahimahi's packet-delivery traces,
     Hypatia's round trips, the status of a Starlink dish, and tables (CSV, Parquet) whose header names quantities and
@@ -49,7 +49,7 @@ def read(
         up: mahimahi's trace of the other direction.
         columns: what the columns of a table are, as `{"rtt_ms": "ping_avg"}`, where its header says it otherwise.
         step_s: the time in which mahimahi's packets are counted, by default 10 ms; and between the probes of a ping
-            without timestamps, by default what its last lines tell, or 1 s.
+            without timestamps, by default the value in its last lines, or 1 s.
 
     Raises:
         ScenarioError: the file is none of these, or a line of it is wrong.

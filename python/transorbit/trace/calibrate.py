@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 EPOCH_S = 15.0
-# Of an epoch with fewer answers a median says little.
+# The median of an epoch with fewer answers says little.
 _LEAST_ANSWERS = 20
 # Losses so soon after the begin of an epoch belong to it: reallocation is not instantaneous, nor are clocks exact.
 _NEAR_BEGIN_S = 6.0
@@ -76,7 +76,7 @@ def _spread_within(rows: pl.DataFrame, offset: float) -> float:
 
 
 def levels(rows: pl.DataFrame) -> pl.DataFrame:
-    """Of each epoch with enough answers its median, `level_ms`, and its interquartile range over 1.349, `spread_ms`."""
+    """Returns median, `level_ms`, and interquartile range / 1.349, `spread_ms`, of each epoch with enough answers."""
     return (
         rows.filter(pl.col("rtt_ms").is_not_null())
         .group_by("epoch")
@@ -235,7 +235,7 @@ def _correlation_time(table: pl.DataFrame) -> float:
 
 
 def _rates(rates: pl.DataFrame, first_s: float) -> dict[str, Any]:
-    """Of each epoch the rate that a tenth of its intervals exceed: what is sent fills a link only at times."""
+    """Returns for each epoch the rate that a tenth of its intervals exceed: traffic fills a link only at times."""
     at = "unix_time_s" if "unix_time_s" in rates.columns else "time_s"
     if "rate_down_mbps" not in rates.columns:
         raise ScenarioError(f"rates: a column rate_down_mbps is needed, and there are {', '.join(rates.columns)}")

@@ -16,7 +16,7 @@ from transorbit._core import ScenarioError
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-# What a delivery opportunity of mahimahi carries: a packet of 1500 B.
+# The bytes of a delivery opportunity of mahimahi: a packet of 1500 B.
 _OPPORTUNITY_BITS = 1500 * 8
 # Times since 1970 are larger, those since the start of a measurement smaller.
 _CALENDAR_S = 1e8
@@ -352,7 +352,7 @@ def _time(name: str, table: pl.DataFrame, given: str | None) -> tuple[list[float
         except pl.exceptions.ComputeError:
             # No row looks like a date.
             dates = pl.Series(at, [None] * len(column), dtype=pl.Datetime("us"))
-        # What most rows are; one that is not is named.
+        # The type of most rows; a row of another type is named.
         read = numbers if numbers.null_count() <= dates.null_count() else dates
         if read.null_count():
             wrong = int(read.is_null().arg_max() or 0)

@@ -244,7 +244,7 @@ def _stations(
 
 
 def _way(route: tuple[str, str], chart: to.constellation.Map, *, short: bool = False) -> str:
-    """What a route is: its ends, its delay and its satellites."""
+    """Returns a route in words: its ends, its delay and its satellites."""
     if chart.route is None or chart.delay_s is None:
         return f"{' to '.join(route)}: no route"
     over = [] if short else [f"over {', '.join(chart.route['name'].to_list()[1:-1])}"]
