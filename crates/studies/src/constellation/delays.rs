@@ -32,10 +32,10 @@ pub struct DelayTraceText {
     format: String,
 }
 
-/// Returns the columns `time_s`, `one_way_delay_s` (empty without a route), `hops`, `gateway`, `source_satellite`, `user_satellite`
-/// (empty without one), how the user sees its satellite (`elevation_deg`, `range_m`, `range_rate_mps`), with a carrier
-/// its Doppler shift and how fast that changes (`doppler_hz`, `doppler_rate_hz_per_s`), and `event` (what changed since
-/// the row before).
+/// Returns the columns `time_s`, `one_way_delay_s` (empty without a route), `hops`, `gateway`, `source_satellite`,
+/// `user_satellite` (empty without one), how the user sees its satellite (`elevation_deg`, `range_m`,
+/// `range_rate_mps`), with a carrier its Doppler shift and how fast that changes (`doppler_hz`,
+/// `doppler_rate_hz_per_s`), and `event` (what changed since the row before).
 ///
 /// # Errors
 /// Names the field of the path that is wrong, or `duration`.
