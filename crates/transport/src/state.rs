@@ -16,7 +16,7 @@ pub enum CongestionState {
 }
 
 impl CongestionState {
-    /// In a word.
+    /// Returns the state's name, a word.
     pub fn name(self) -> &'static str {
         ["open", "disorder", "cwr", "recovery", "loss"][self as usize]
     }

@@ -308,7 +308,8 @@ impl Bbr {
         self.before.save(self.window.size, self.mode == Mode::ProbeRtt);
     }
 
-    /// What the path holds, times `gain`; the initial window before a round-trip time was measured.
+    /// Returns the path's bandwidth-delay product times `gain`; the initial window before a round-trip time was
+    /// measured.
     fn product(&self, gain: f64) -> u32 {
         let Some(rtt) = self.min_rtt else { return self.start.window };
         (self.bandwidth.max() * rtt.as_secs_f64() * gain).ceil() as u32

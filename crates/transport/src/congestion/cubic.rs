@@ -51,11 +51,11 @@ pub struct CubicConfig {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum CubicRule {
-    /// That of RFC 9438.
+    /// The rule of RFC 9438.
     Rfc9438,
-    /// That of Linux.
+    /// The rule of Linux.
     Linux,
-    /// That of Linux 2.6.22, which ns-2 has: CUBIC 2.1.
+    /// The rule of Linux 2.6.22, which ns-2 has: CUBIC 2.1.
     #[serde(rename = "linux-2.6.22")]
     Version21,
 }

@@ -24,7 +24,7 @@ pub struct ExternalConfig {
     /// Of a controller that takes the count of congestion marks and decides itself on reductions (`ack.marked`): the
     /// codepoint of its data, `"ect0"` as DCTCP has it or `"ect1"` as L4S. By default `"none"`: a mark is a reduction.
     pub marks: Codepoint,
-    /// What makes it; [`Kind::supply`] puts it here.
+    /// The maker of the controller; [`Kind::supply`] puts it here.
     #[serde(skip)]
     #[schemars(skip)]
     maker: Supplied<MakeControl>,
@@ -34,7 +34,7 @@ pub struct ExternalConfig {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Codepoint {
-    /// It does not count them.
+    /// The controller does not count marks.
     #[default]
     None,
     /// ECT(0).
@@ -81,7 +81,7 @@ impl Kind for ExternalConfig {
     }
 
     /// # Panics
-    /// It was not supplied.
+    /// If the maker was not supplied.
     fn build(&self, start: Start) -> Box<dyn CongestionController> {
         let make = self.maker.get();
         Box::new(External::new(make(&start), start))

@@ -165,7 +165,7 @@ mod tests {
         }
     }
 
-    /// What it is for: in the same time the rate, segments per round trip, grows as on the short path.
+    /// Hybla's purpose: in the same time the rate, segments per round trip, grows as on the short path.
     #[test]
     fn growth_in_time_is_that_of_the_reference_path() {
         let growth = |rtt: u64| {

@@ -12,7 +12,7 @@ use super::{AckSample, Window};
 /// When slow start ends before the first loss.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum HyStart {
-    /// It does not.
+    /// Slow start goes on until a loss.
     #[default]
     #[serde(rename = "none")]
     None,

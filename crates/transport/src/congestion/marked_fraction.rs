@@ -48,7 +48,7 @@ impl Fraction {
     }
 }
 
-/// Refuses a weight that is none.
+/// Refuses a gain that is not above 0 and at most 1.
 pub(super) fn check_gain(gain: f64) -> Result<(), FieldError> {
     if gain > 0.0 && gain <= 1.0 {
         return Ok(());

@@ -57,7 +57,7 @@ pub trait Kind {
     /// Fills in what is not given and differs between profiles.
     fn resolve(&mut self, _profile: Profile) {}
 
-    /// How the window moves between losses.
+    /// Returns how the window moves between losses.
     fn growth(&self) -> Growth {
         Growth::Acknowledged
     }
@@ -83,8 +83,9 @@ pub trait Kind {
         Ok(())
     }
 
-    /// Of a controller that takes the count of marks ([`AckSample::marked`]) and decides itself on reductions: the
-    /// codepoint of its data. It asks for accurate feedback; without it, marks come as to any other ([`Cause::Mark`]).
+    /// Returns the codepoint of its data, if the controller takes the count of marks ([`AckSample::marked`]) and
+    /// decides itself on reductions. It then asks for accurate feedback; without it, marks come as to any other
+    /// ([`Cause::Mark`]).
     fn marks(&self) -> Option<Ecn> {
         None
     }
@@ -94,7 +95,7 @@ pub trait Kind {
         false
     }
 
-    /// Which of the standard algorithms it is, if it is one that libraries have too.
+    /// Returns the standard algorithm that it is, if libraries have that one too.
     fn standard(&self) -> Option<Standard> {
         None
     }
@@ -132,7 +133,7 @@ impl CongestionConfig {
         self.entry().check_registered(registered).map_err(|error| error.within("congestion"))
     }
 
-    /// The same with what makes the controllers of the code that it names, if any.
+    /// Returns the configuration with the maker of the user's code that it names, if any.
     ///
     /// # Errors
     /// `find` knows none: the path begins with `congestion`.
@@ -142,7 +143,7 @@ impl CongestionConfig {
         Ok(config)
     }
 
-    /// The same with nothing left open: what is not given is as the profile's stack has it.
+    /// Returns the configuration with every default filled in, as the profile's stack has it.
     #[must_use]
     pub fn resolved(&self, profile: Profile) -> CongestionConfig {
         let mut config = self.clone();
@@ -298,7 +299,7 @@ fn share(segments: u32, beta: f64) -> u32 {
     ((f64::from(segments) * beta) as u32).max(2)
 }
 
-/// At least 1 bit/s.
+/// Returns the bit rate, at least 1 bit/s.
 fn bit_rate(bits_per_second: f64) -> BitRate {
     BitRate::from_bps((bits_per_second as u64).max(1))
 }

@@ -274,7 +274,7 @@ impl CongestionController for Noordwijk {
         self.set_window(sample.in_flight);
     }
 
-    /// There is no threshold: a loss makes bursts smaller.
+    /// Noordwijk has no threshold: a loss makes bursts smaller.
     fn on_event(&mut self, now: Time, event: &Event) {
         match *event {
             Event::Established { .. } => self.set_window(0),

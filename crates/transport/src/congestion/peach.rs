@@ -16,7 +16,8 @@ use super::{
     Start, Window, share,
 };
 
-/// Dummy segments of low priority in place of slow start, and to tell link errors from congestion (Akyildiz et al.).
+/// Dummy segments of low priority in place of slow start, and to distinguish link errors from congestion (Akyildiz et
+/// al.).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct PeachConfig {

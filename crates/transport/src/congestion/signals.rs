@@ -175,7 +175,7 @@ pub enum Event {
 }
 
 impl Event {
-    /// In a word or two.
+    /// Returns the event's name, a word or two.
     pub fn name(&self) -> &'static str {
         match self {
             Event::Established { .. } => "established",
@@ -194,7 +194,7 @@ impl Event {
 }
 
 impl Cause {
-    /// In a word.
+    /// Returns its name, a word.
     pub fn name(self) -> &'static str {
         ["loss", "mark", "timeout"][self as usize]
     }

@@ -109,7 +109,7 @@ impl Window {
         acked - growth
     }
 
-    /// How many of the acknowledged segments slow start may count: at most L of RFC 3465.
+    /// Returns how many of the acknowledged segments slow start may count: at most L of RFC 3465.
     #[inline]
     pub fn countable(&self, acked: u32) -> u32 {
         let limit = if self.after_timeout && self.limit != u32::MAX { 1 } else { self.limit };

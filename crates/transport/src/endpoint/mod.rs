@@ -117,8 +117,8 @@ pub trait Transport: Debug + Send + Sync {
         None
     }
 
-    /// The same with the congestion controllers that a script has registered, before ends are made; `None` if it needs
-    /// none.
+    /// Returns the transport with the congestion controllers that a script has registered, before ends are made; `None`
+    /// if it needs none.
     ///
     /// # Errors
     /// `find` knows no controller of that name.
@@ -151,7 +151,7 @@ pub trait Transport: Debug + Send + Sync {
         None
     }
 
-    /// The same with ends that advertise at most `window`, which is one of [`Transport::windows`].
+    /// Returns the transport with ends that advertise at most `window`, which is one of [`Transport::windows`].
     fn with_window(&self, window: Bytes) -> Arc<dyn Transport> {
         unreachable!("{self:?} has no window of {window}")
     }

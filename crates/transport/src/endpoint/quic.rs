@@ -180,7 +180,8 @@ mod end {
                 delivered: connection.delivered_bytes(),
                 acknowledged: 0,
                 window: Some(connection.window()),
-                // Its pacer counts in fractions of a nanosecond: what is due at once is due at the next instant.
+                // The library's pacer counts in fractions of a nanosecond: what is due at once is due at the next
+                // instant.
                 wake: self.reported.report(connection.poll_timeout().max(now + Duration::from_nanos(1))),
             }
         }

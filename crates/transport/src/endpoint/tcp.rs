@@ -67,7 +67,7 @@ impl Transport for Tcp {
         Box::new(TcpEnd { holds_reads, ..TcpEnd::new(Arc::clone(&self.settings), entropy) })
     }
 
-    /// At least a segment, at most what RFC 7323 section 2.3 can offer.
+    /// Returns the range of windows: at least a segment, at most what RFC 7323 section 2.3 can offer.
     fn windows(&self) -> Option<RangeInclusive<u64>> {
         Some(u64::from(self.settings.mss)..=MAX_WINDOW)
     }

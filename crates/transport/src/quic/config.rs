@@ -231,7 +231,7 @@ impl QuicConfig {
         self.ecn.unwrap_or_else(|| self.congestion.entry().marks().is_some())
     }
 
-    /// With nothing left open.
+    /// Returns the options with every default filled in.
     pub(crate) fn resolved(&self, default_packet: u32) -> QuicConfig {
         QuicConfig {
             congestion: self.congestion.resolved(Profile::Classic),

@@ -46,7 +46,7 @@ pub(crate) struct Connection {
     /// The library has ended it before its time.
     over: bool,
     lifetime: Lifetime,
-    /// Of a connection after the first.
+    /// The request with a connection after the first.
     resume: Option<Arc<Resume>>,
     /// The number of its own address, which only a user changes.
     own_address: u32,
@@ -169,7 +169,7 @@ impl Connection {
             Ecn::Ce => Some(EcnCodepoint::Ce),
         };
         let (instant, data) = (self.clock.instant(now), BytesMut::from(&packet.bytes[..]));
-        // Its own address is the one that the packet names, if it is the user.
+        // If this end is the user's, it has the address that the packet names.
         let from = if self.own_address > 0 { 0 } else { packet.address };
         let path = FourTuple::new(address(!self.side, from), None);
         let Library { endpoint, live } = &mut self.library;
@@ -246,8 +246,8 @@ impl Connection {
                         self.delivered += datagram.len() as u64;
                     }
                 }
-                // By an idle time-out, or as the peer breaks a limit of the library, as that on gaps in a stream.
-                // It may say so again with each packet that follows.
+                // By an idle time-out, or as the peer breaks a limit of the library, as that on gaps in a stream. The
+                // library may report that again with each packet that follows.
                 Event::ConnectionLost { reason } if !self.over => self.end(library::ended(now, &reason)),
                 _ => {}
             }

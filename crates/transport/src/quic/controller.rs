@@ -346,7 +346,7 @@ impl Core {
         }
     }
 
-    /// The newest packet of those that are lost or marked was sent at `sent`.
+    /// Packets are lost or marked, of which the newest was sent at `sent`.
     fn congested(&mut self, now: Time, sent: Time, persistent: bool, marked: bool) {
         let is_new = self.recovery.is_none_or(|recovery| sent > recovery.since);
         let Control::Own { controller, needs, takes_marks } = &mut self.control else {
@@ -473,7 +473,7 @@ impl fmt::Debug for Shared {
 }
 
 impl ControllerFactory for Shared {
-    /// For the first path, or for one to another address, which the connection has moved to.
+    /// Builds the controller of the first path, or of one to another address to which the connection has moved.
     fn build(self: Arc<Self>, _now: Instant, _current_mtu: u16) -> Box<dyn Controller> {
         let mut core = self.lock();
         if std::mem::replace(&mut core.has_path, true) {
@@ -585,7 +585,7 @@ impl Controller for Shared {
         metrics
     }
 
-    /// For a path to another port of the same address, which is taken for the same (RFC 9000 section 9.4).
+    /// Returns the controller of a path to another port of the address: that of the same path (RFC 9000 section 9.4).
     fn clone_box(&self) -> Box<dyn Controller> {
         Box::new(self.clone())
     }

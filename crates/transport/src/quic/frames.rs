@@ -41,7 +41,7 @@ impl PacketKind {
         }
     }
 
-    /// As qlog has it.
+    /// Returns the name that qlog has.
     pub fn name(self) -> &'static str {
         match self {
             PacketKind::Initial => "initial",

@@ -112,7 +112,7 @@ fn side_of(side: Side) -> quinn_proto::Side {
     if side.is_client() { quinn_proto::Side::Client } else { quinn_proto::Side::Server }
 }
 
-/// Their parameters, which the end on `side` sends, as ours.
+/// Returns quinn's parameters, which the end on `side` sends, as ours.
 fn ours(side: Side, theirs: &Theirs) -> Ours {
     let mut bytes = Vec::new();
     theirs.write(&mut bytes);
@@ -219,7 +219,7 @@ impl crypto::ServerConfig for Crypto {
     }
 }
 
-/// Their end with an application that writes `unwritten` bytes on the client's first stream, and reads.
+/// Returns an end of quinn with an application that writes `unwritten` bytes on the client's first stream, and reads.
 struct Peer {
     side: Side,
     endpoint: quinn_proto::Endpoint,
@@ -322,7 +322,7 @@ const DELAY: Duration = Duration::from_millis(20);
 /// Whether a datagram arrives at us, and its bytes.
 type Arrival = (bool, Arc<[u8]>);
 
-/// What is in flight: when each arrives, by numbers.
+/// Datagrams in flight, with the arrival of each, by numbers.
 #[derive(Default)]
 struct Wire {
     queue: BTreeMap<(Time, u64), Arrival>,
@@ -332,7 +332,7 @@ struct Wire {
 }
 
 impl Wire {
-    /// Of each direction's datagrams one in `every` is lost, and none of the first eight.
+    /// One of `every` datagrams is lost in each direction, and none of the first eight.
     fn send(&mut self, now: Time, to_us: bool, bytes: Arc<[u8]>) {
         self.sent += 1;
         if self.every > 0 && self.sent > 8 && self.sent.is_multiple_of(self.every) {

@@ -1,4 +1,4 @@
-//! A connection of the library as an end is given it: its options, addresses and identifiers.
+//! A connection of the library as an end gets it: its options, addresses and identifiers.
 
 use core::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
@@ -106,7 +106,7 @@ pub(super) fn number_of(address: SocketAddr) -> u32 {
     }
 }
 
-/// Why the library says that a connection is over.
+/// Returns the end of a connection, with the library's reason.
 pub(super) fn ended(now: Time, error: &ConnectionError) -> Ended {
     let named = |code: TransportErrorCode| match code {
         TransportErrorCode::INTERNAL_ERROR => EndCause::InternalError,

@@ -16,7 +16,7 @@ pub struct Lifetime {
     pub is_cut_off: bool,
     /// Connections that the application opened after one had ended.
     pub reopened: u64,
-    /// Of these, when the last was opened.
+    /// When the last of them was opened.
     pub(super) reopened_at: Option<Time>,
     /// From the opening of each to the first data that arrived at the end that opened it, all together.
     pub resumption: Duration,

@@ -17,7 +17,7 @@ pub struct QuicPacket {
     pub address: u32,
     /// The application's data that the packet carries.
     pub content: Content,
-    /// Of a connection after the first: which it is, and what the client said when it opened it.
+    /// The client's request when it opened this connection, if it is not the first.
     pub resume: Option<Arc<Resume>>,
     /// The answers of an end so far, where the client may open another connection.
     pub answered: Answered,
@@ -65,7 +65,7 @@ impl QuicPacket {
         self.content != Content::None
     }
 
-    /// Where its first data begin, the number of its first datagram, or its own number if it carries neither.
+    /// Returns the offset of its first data, the number of its first datagram, or its own number if it carries neither.
     #[inline]
     pub fn sequence(&self) -> u64 {
         match self.content {

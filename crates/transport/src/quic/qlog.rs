@@ -47,7 +47,7 @@ pub(super) enum Heading {
 pub(super) enum Migration {
     /// The address is another one, and not validated.
     Started,
-    /// It is validated.
+    /// Logs that the path is validated.
     Complete,
 }
 
@@ -121,7 +121,7 @@ impl Qlog {
         records.append(&mut self.records);
     }
 
-    /// A UDP datagram leaves or arrives, which the sender counts as `number`.
+    /// Logs a UDP datagram that leaves or arrives, `number` by its sender's count.
     pub fn datagram(&mut self, now: Time, heading: Heading, number: u64, bytes: &[u8]) {
         let mut packets = Packets::default();
         frames::read(bytes, &mut packets);

@@ -70,7 +70,7 @@ impl Stream {
         self.answered = self.has;
     }
 
-    /// How far this end has answered.
+    /// Returns how far this end has answered.
     pub fn answers(&self) -> Answered {
         Answered { written: if self.for_ever { u64::MAX } else { self.end() }, read: self.answered }
     }
@@ -82,7 +82,7 @@ impl Stream {
         asks && far.read >= self.end() && far.written > 0 && self.has >= far.written
     }
 
-    /// Where in the stream what the application has written ends.
+    /// Returns the offset after the bytes that the application has written.
     pub fn end(&self) -> u64 {
         self.from + self.written + self.unwritten
     }

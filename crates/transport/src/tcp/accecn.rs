@@ -38,8 +38,8 @@ pub(super) fn ace_flags(ace: u8) -> Flags {
         .fold(Flags::default(), |flags, (_, flag)| flags | flag)
 }
 
-/// How the handshake's segments echo the ECN field of the one before (section 3.1.1 table 2 and section 3.2.2.1 table
-/// 3).
+/// Returns the bits by which the handshake's segments echo the ECN field of the one before (section 3.1.1 table 2 and
+/// section 3.2.2.1 table 3).
 pub(super) fn handshake_ace(ecn: Ecn) -> u8 {
     match ecn {
         Ecn::NotEct => 0b010,
@@ -98,7 +98,7 @@ pub(super) struct AccEcn {
 }
 
 impl AccEcn {
-    /// After the peer's segment of the handshake came with `handshake`.
+    /// Returns the feedback after the peer's segment of the handshake came with `handshake`.
     pub fn new(handshake: Ecn, options: bool) -> AccEcn {
         let packets = FIRST_PACKETS + u64::from(handshake == Ecn::Ce);
         AccEcn {
@@ -186,7 +186,7 @@ pub(super) struct Marks {
 }
 
 impl AccurateCounts {
-    /// After our segment of the handshake arrived, with a mark or without.
+    /// Returns the counts after our segment of the handshake arrived, with a mark or without.
     pub fn new(marked: bool) -> AccurateCounts {
         AccurateCounts { packets: FIRST_PACKETS + u64::from(marked), bytes: FIRST_BYTES[CE], total: 0 }
     }
@@ -279,7 +279,8 @@ mod tests {
         assert!(came(&mut receiver, Ecn::Ce));
     }
 
-    /// What a sender makes of packets with these fates, acknowledged one by one, where some acknowledgments are lost.
+    /// Returns a sender's marks for packets with these fates, acknowledged one by one, where some acknowledgments are
+    /// lost.
     fn counted(packets: &[(bool, bool)], options: bool) -> (u64, Vec<(Marks, u64)>) {
         let mut receiver = AccEcn::new(Ecn::NotEct, options);
         let mut sender = AccurateCounts::new(false);

@@ -239,13 +239,13 @@ impl Connection {
         self.recv.read(bytes)
     }
 
-    /// In-order bytes that wait for [`Connection::read`].
+    /// Returns the in-order bytes that wait for [`Connection::read`].
     #[inline]
     pub fn readable(&self) -> u64 {
         self.recv.readable()
     }
 
-    /// In-order payload that has arrived.
+    /// Returns the bytes of in-order payload that have arrived.
     #[inline]
     pub fn delivered_bytes(&self) -> u64 {
         self.recv.delivered()

@@ -63,7 +63,8 @@ enum Experiment {
 }
 
 impl PeerMemory {
-    /// As after a connection with a server that gives [`Cookie::COMMON`] and takes segments of `mss` bytes.
+    /// Returns the memory after a connection with a server that gives [`Cookie::COMMON`] and takes segments of `mss`
+    /// bytes.
     pub fn visited(mss: u16) -> PeerMemory {
         PeerMemory { cookie: Some((Cookie::COMMON, false)), mss: Some(mss), experimental: Experiment::Untried }
     }

@@ -17,7 +17,7 @@ pub enum State {
     Established,
     /// Has sent a FIN.
     FinWait1,
-    /// Its FIN is acknowledged; the peer may go on.
+    /// Our FIN is acknowledged; the peer may go on.
     FinWait2,
     /// The peer has sent a FIN; we may go on.
     CloseWait,
@@ -111,7 +111,7 @@ pub struct Counters {
     pub window_probes: u64,
     /// Measurements of the round-trip time, the handshake's left out.
     pub rtt_samples: u64,
-    /// Their sum.
+    /// Sum of the measured round-trip times.
     pub rtt_sum: Duration,
 }
 
@@ -126,6 +126,6 @@ pub enum InPlace {
     Acknowledged,
     /// One segment, whose data were sent so often before.
     One(u32),
-    /// The same, and [`super::Connection::poll_segment`] may have others.
+    /// As above, and [`super::Connection::poll_segment`] may have others.
     First(u32),
 }

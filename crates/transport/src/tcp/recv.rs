@@ -173,7 +173,7 @@ impl Receiver {
         got
     }
 
-    /// In-order bytes that wait for the application.
+    /// Returns the in-order bytes that wait for the application.
     #[inline]
     pub(super) fn readable(&self) -> u64 {
         self.read.map_or(0, |read| self.delivered() - read)
@@ -207,7 +207,7 @@ impl Receiver {
         self.ts_recent.map_or(0, |recent| recent.0)
     }
 
-    /// In-order payload bytes.
+    /// Returns the in-order payload bytes.
     #[inline]
     pub(super) fn delivered(&self) -> u64 {
         self.next.saturating_sub(1) - u64::from(self.finished())
@@ -332,7 +332,7 @@ impl Receiver {
         self.last_arrival = Some(now);
     }
 
-    /// How long an acknowledgment may wait.
+    /// Returns how long an acknowledgment may wait.
     #[inline]
     fn wait(&self, least: Duration) -> Duration {
         if self.quick_acks == 0 || self.patience <= least {

@@ -142,7 +142,7 @@ impl Flags {
         self.0 & other.0 == other.0
     }
 
-    /// Those of its bits that are also in `others`.
+    /// Returns the bits that are also in `others`.
     #[inline]
     pub const fn of(self, others: Flags) -> Flags {
         Flags(self.0 & others.0)
@@ -201,7 +201,7 @@ impl SackBlocks {
         self.len = 0;
     }
 
-    /// How many.
+    /// Returns the number of blocks.
     #[inline]
     pub fn len(&self) -> usize {
         self.len as usize

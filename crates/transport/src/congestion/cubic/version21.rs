@@ -136,7 +136,7 @@ impl Version21 {
         self.memory.per = (u64::from(per) * 16 / u64::from(self.memory.answered.max(1))).max(1) as u32;
     }
 
-    /// So many that the window is on the curve a round trip from now.
+    /// Returns the acknowledgments for a segment more with which the window is on the curve a round trip from now.
     fn per_curve(&mut self, cwnd: u32, now: u64) -> u32 {
         let (w_max, scale) = (self.memory.w_max, self.scale);
         let stage = self.memory.stage.get_or_insert_with(|| Stage {
@@ -159,7 +159,7 @@ impl Version21 {
         per
     }
 
-    /// So many that the window becomes Reno's, if it is behind.
+    /// Returns the acknowledgments for a segment more with which the window becomes Reno's, if it is behind.
     fn per_reno(&mut self, cwnd: u32) -> u32 {
         let Some(stage) = &mut self.memory.stage else { return u32::MAX };
         let each = (u64::from(cwnd) * self.reno_eighths / 8).max(1);

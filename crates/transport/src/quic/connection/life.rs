@@ -31,7 +31,7 @@ impl Connection {
         }
     }
 
-    /// Its address changes from now on: it is the user's. Whether it does: what the options say.
+    /// The user's address changes from now on. Returns whether the options let this end take notice.
     pub fn change_address(&mut self, now: Time) -> bool {
         if self.settings.config.migration.is_none() {
             return false;

@@ -83,8 +83,8 @@ macro_rules! options {
                 settings
             }
 
-            /// The same configuration with nothing left open, for whoever wants to see what a run uses. A switch of the
-            /// profile that cannot work without another is left to the profile: written down it would be refused.
+            /// Returns the configuration with every default filled in, to show what a run uses. A switch of the profile
+            /// that cannot work without another is left to the profile: written down it would be refused.
             pub fn resolved(&self, default_packet: u32) -> TcpConfig {
                 let settings = self.resolve(default_packet);
                 let mut resolved = TcpConfig {
@@ -162,7 +162,8 @@ options! {
     /// window.
     transmit_twice: bool = [false, false, false, false];
     /// Transmit FIN (Ciullo, Mellia, Meo 2009): the FIN goes behind the last segment and not with it, also where the
-    /// window has no room, and one acknowledgment which tells that it came alone tells that the last segment is lost.
+    /// window has no room, and one acknowledgment which shows that the FIN came alone is enough to take the last
+    /// segment for lost.
     transmit_fin: bool = [false, false, false, false];
     /// Proportional rate reduction (RFC 6937, RFC 9937): a reduction is spread over a round trip. Without it the window
     /// is at the slow start threshold at once.
@@ -181,7 +182,7 @@ options! {
     /// After a time-out a number counts one only. Without effect on `newreno`, `reno`, `cubic`, `hybla` and `westwood`
     /// as the profile `ns2-linux` has them, whose slow start is that of Linux 2.6.22.
     abc: ByteCounting = [ByteCounting::AtMost(1), ByteCounting::AtMost(1), ByteCounting::AtMost(1), ByteCounting::All];
-    /// What opens the window in congestion avoidance, for controllers that add a segment for each window: the
+    /// The unit that opens the window in congestion avoidance, for controllers that add a segment for each window: the
     /// `"bytes"` acknowledged (RFC 3465 section 2.1, which RFC 5681 section 3.1 recommends), or so many
     /// `"acknowledgments"` (RFC 5681 equation (3)), of which delayed ones bring half as many.
     avoidance_counts: AvoidanceCounts = [
@@ -222,7 +223,8 @@ options! {
     nagle: bool = [true, true, true, true];
     /// Floor of the retransmission time-out.
     min_rto: Duration = [ms(200), ms(200), ms(200), ms(200)];
-    /// What it is a floor of: the `"variance"` term, as in Linux, or the `"total"`, as in RFC 6298 and ns-2.
+    /// The quantity of which `min_rto` is the floor: the `"variance"` term, as in Linux, or the `"total"`, as in RFC
+    /// 6298 and ns-2.
     rto_floor: RtoFloor = [RtoFloor::Variance, RtoFloor::Variance, RtoFloor::Total, RtoFloor::Variance];
     /// The longest retransmission time-out.
     max_rto: Duration = [ms(60_000), ms(60_000), ms(60_000), ms(120_000)];
@@ -244,11 +246,11 @@ options! {
 const HEADERS: u32 = 40;
 /// Timestamps option with its padding.
 pub(super) const TIMESTAMPS: u32 = 12;
-/// What ns-2 sends.
+/// The payload of ns-2's segments.
 const NS2_MSS: u64 = 1000;
 /// RFC 9293 section 3.7.1 asks for more; smaller segments would be all headers.
 const MIN_MSS: u64 = 16;
-/// What the option of a SYN and the packet's length can say, headers taken off.
+/// The most that the option of a SYN and the packet's length can express, without headers.
 const MAX_MSS: u64 = 65_535 - (HEADERS + TIMESTAMPS) as u64;
 /// 65,535 bytes scaled by the largest shift of RFC 7323 section 2.3.
 pub const MAX_WINDOW: u64 = 65_535 << 14;

@@ -17,7 +17,7 @@ pub enum DelayedAck {
 }
 
 impl DelayedAck {
-    /// How long an acknowledgment waits at most; `None` if it does not.
+    /// Returns the longest time that an acknowledgment waits; `None` if it does not wait.
     pub(in crate::tcp) fn longest(self) -> Option<Duration> {
         match self {
             DelayedAck::Off => None,
@@ -26,7 +26,7 @@ impl DelayedAck {
     }
 }
 
-/// What `true` stands for: the shortest that Linux uses.
+/// The value of `true`: the shortest that Linux uses.
 const DELAYED_ACK: Duration = Duration::from_millis(40);
 
 impl Serialize for DelayedAck {
@@ -295,7 +295,7 @@ number_or_word! {
     ByteCounting, AtMost, All = "all", 1..=1024
 }
 
-/// What opens the window in congestion avoidance.
+/// The unit that opens the window in congestion avoidance.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum AvoidanceCounts {
@@ -310,7 +310,7 @@ pub enum AvoidanceCounts {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum RtoRestart {
-    /// When an acknowledgment tells of new data (RFC 6298 (5.3)).
+    /// When an acknowledgment acknowledges new data (RFC 6298 (5.3)).
     NewData,
     /// At every acknowledgment, as in ns-2.
     EveryAck,

@@ -12,7 +12,7 @@ const LINEAR: u32 = 4;
 /// The SYN or SYN-ACK in flight, and what the peer's said.
 #[derive(Debug)]
 pub(super) struct Handshake {
-    /// It is to be sent (again).
+    /// The segment is to be sent (again).
     pub due: bool,
     /// Our SYN-ACK is not acknowledged, and data may go nevertheless (TCP Fast Open).
     pub early: bool,
@@ -41,7 +41,7 @@ impl Handshake {
         }
     }
 
-    /// It goes out, and is repeated unless it is answered in time.
+    /// The segment is sent, and is sent again unless it is answered in time.
     pub fn on_sent(&mut self, now: Time, settings: &Settings) {
         if self.sent == 0 {
             self.first_stamp = timestamp(now);

@@ -49,8 +49,8 @@ impl Marks {
         self.capable_again = self.mode == EcnMode::Accurate && marks.is_some();
     }
 
-    /// The bits of a SYN that ask for `wanted`, after so many expiries of its timer; RFC 9768 section 3.1.4.1: once
-    /// more after a lost SYN.
+    /// Returns the bits of a SYN that ask for `wanted`, after so many expiries of its timer; RFC 9768 section 3.1.4.1:
+    /// once more after a lost SYN.
     pub fn of_syn(wanted: EcnMode, expiries: u32) -> Flags {
         match (wanted, expiries) {
             (EcnMode::Accurate, 0 | 1) => Flags::AE | Flags::CWR | Flags::ECE,
@@ -79,7 +79,8 @@ impl Marks {
         segment.len == 0 && segment.sack.is_empty() && ace(segment.flags) == handshake_ace(Ecn::Ce)
     }
 
-    /// Of data. RFC 3168 section 6.1.5: not on retransmissions; RFC 9331 section 4.1: on all.
+    /// Returns the codepoint of a segment with data. RFC 3168 section 6.1.5: not on retransmissions; RFC 9331 section
+    /// 4.1: on all.
     #[inline(always)]
     pub fn codepoint(&self, sent_before: u32) -> Ecn {
         if sent_before == 0 || self.capable_again { self.capable } else { Ecn::NotEct }

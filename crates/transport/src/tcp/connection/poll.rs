@@ -15,7 +15,7 @@ impl Connection {
         Some(Transmit { segment, sent_before })
     }
 
-    /// As [`Connection::poll_transmit`], written in place of `segment`; how often its data were sent before.
+    /// As [`Connection::poll_transmit`], written in place of `segment`. Returns how often its data were sent before.
     #[inline]
     pub fn poll_segment(&mut self, now: Time, segment: &mut Segment) -> Option<u32> {
         if self.gone || matches!(self.state, State::Listen | State::SynSent | State::SynReceived) {

@@ -303,12 +303,12 @@ impl Sender {
         self.totals.delivered += 1;
     }
 
-    /// Slot `number` is known to be delivered for the first time; `tells` if RACK may judge others by it.
+    /// Slot `number` is known to be delivered for the first time; `judges` if RACK may judge others by it.
     #[inline]
-    pub(super) fn note_delivered(&mut self, now: Time, number: u64, slot: &Slot, tells: bool) {
+    pub(super) fn note_delivered(&mut self, now: Time, number: u64, slot: &Slot, judges: bool) {
         if let Some(rack) = &mut self.rack {
             rack.note_prior(slot);
-            if tells {
+            if judges {
                 rack.on_delivered(now, slot, self.rtt.min());
             }
         }

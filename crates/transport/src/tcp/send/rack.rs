@@ -79,7 +79,7 @@ impl Rack {
         self.newest.is_some_and(|newest| is_after(newest, slot.order))
     }
 
-    /// How long after its sending a segment that was overtaken is lost, without the reordering window.
+    /// Returns the time after its sending at which a segment that was overtaken is lost, without the reordering window.
     #[inline]
     pub fn rtt(&self) -> Duration {
         self.rtt

@@ -56,7 +56,7 @@ impl Sender {
         self.recovery.rexmit = Rexmit::Lost;
     }
 
-    /// In fast recovery. False if nothing is to be retransmitted for this acknowledgment.
+    /// Follows an acknowledgment in fast recovery. Returns whether it lets anything be retransmitted.
     fn follow_in_recovery(&mut self, now: Time, before: &Before, duplicates: u32, news: &mut News) -> bool {
         if !news.advanced {
             self.guess_sacked(duplicates);
@@ -85,7 +85,7 @@ impl Sender {
         true
     }
 
-    /// In open, disorder or the reduction for a mark. Whether a recovery begins.
+    /// Follows an acknowledgment in open, disorder or the reduction for a mark. Returns whether a recovery begins.
     fn follow_calm(&mut self, now: Time, duplicates: u32, news: &mut News) -> bool {
         if !self.agreed.sack {
             if news.advanced {
@@ -105,7 +105,7 @@ impl Sender {
         true
     }
 
-    /// After a time-out: F-RTO (RFC 5682 section 3.1) and the retransmission of what is lost.
+    /// Follows an acknowledgment after a time-out: F-RTO (RFC 5682 section 3.1) and the retransmission of what is lost.
     fn follow_in_loss(&mut self, now: Time, duplicates: u32, news: &News) {
         let recovered = self.board.una() >= self.recovery.high_seq;
         if news.advanced && self.try_undo_loss(now, news, false) {
@@ -269,7 +269,7 @@ impl Sender {
         false
     }
 
-    /// After a time-out that may have been spurious, as F-RTO found out if `frto`. Whether it was undone.
+    /// Undoes a time-out that was spurious, as F-RTO found out if `frto`. Returns whether it did.
     fn try_undo_loss(&mut self, now: Time, news: &News, frto: bool) -> bool {
         if !frto && !self.may_undo(news.echo) {
             return false;

@@ -31,7 +31,7 @@ impl Reordering {
         self.degree
     }
 
-    /// How often data came out of order.
+    /// Returns how often data came out of order.
     #[inline]
     pub fn seen(&self) -> u32 {
         self.seen

@@ -125,7 +125,7 @@ impl Rtt {
         self.backoff = 0;
     }
 
-    /// With back-off.
+    /// Returns the time-out, with back-off.
     #[inline]
     pub(in crate::tcp) fn rto(&self) -> Duration {
         (self.base_rto * (1 << self.backoff)).min(self.settings.max_rto)

@@ -267,8 +267,7 @@ impl Scoreboard {
         self.una = ack;
     }
 
-    /// Whether nothing is in doubt up to `ack`, at which at least one whole segment ends: none is lost or known to have
-    /// arrived, and none there was retransmitted.
+    /// Whether `ack` covers a whole segment, and no segment up to it is lost, SACKed or retransmitted.
     #[inline(always)]
     pub fn is_plain_up_to(&self, ack: u64) -> bool {
         self.counts == Counts::default()

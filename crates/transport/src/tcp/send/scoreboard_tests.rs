@@ -1,4 +1,4 @@
-//! Marks and sums, told segment by segment.
+//! The scoreboard's marks and sums, segment by segment.
 
 use super::*;
 use crate::tcp::send::slot::is_after;
@@ -69,7 +69,7 @@ fn three_sacked_segments_tell_a_loss() {
     assert_eq!((board.next_lost(), board.lost_total()), (Some(0), 1));
 }
 
-/// Mathis and Mahdavi 1996: the highest block tells, however few arrived.
+/// Mathis and Mahdavi 1996: the highest block decides, however few arrived.
 #[test]
 fn forward_acknowledgment_looks_at_the_highest_block_only() {
     let mut board = ten_in(Order::Retransmitted);

@@ -93,7 +93,7 @@ impl Sending {
         self.link(number).stands
     }
 
-    /// How many stand in it.
+    /// Returns the number of slots in the list.
     pub fn len(&self) -> usize {
         self.links.iter().filter(|link| link.stands).count()
     }

@@ -8,7 +8,7 @@ pub(in crate::tcp) fn timestamp(now: Time) -> u32 {
     (now.as_nanos() / 1_000_000 + 1) as u32
 }
 
-/// How long ago a timestamp that is echoed was sent, at least the clock's tick.
+/// Returns how long ago a timestamp that is echoed was sent, at least the clock's tick.
 pub(in crate::tcp) fn echo_age(now: Time, echo: u32) -> Option<Duration> {
     (echo != 0).then(|| Duration::from_millis(u64::from(timestamp(now).wrapping_sub(echo)).max(1)))
 }
