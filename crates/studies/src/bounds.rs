@@ -26,7 +26,8 @@ pub(crate) fn positive_span(field: &str, seconds: f64) -> Result<Duration, Scena
     Ok(duration)
 }
 
-/// How many whole steps a duration has. At the begin of each and at the end there are so many rows of a table.
+/// Returns the number of whole steps in a duration. At the begin of each and at the end there are so many rows of a
+/// table.
 pub(crate) fn steps(duration: Duration, step: Duration, rows: u64) -> Result<u64, ScenarioError> {
     positive("step", step)?;
     let count = duration.as_nanos() / step.as_nanos();

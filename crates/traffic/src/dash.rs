@@ -33,7 +33,7 @@ pub struct Dash {
     pub start: Duration,
     /// The length of the video, rounded up to whole segments; by default it does not end.
     pub length: Option<Duration>,
-    /// What a segment plays.
+    /// The media time of a segment.
     pub segment: Duration,
     /// The bit rates at which each segment is offered, the lowest first.
     pub ladder: Vec<BitRate>,

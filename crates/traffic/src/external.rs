@@ -21,7 +21,7 @@ impl Kind for External {
     }
 }
 
-/// An application of which nothing is known here.
+/// An application outside of the run, of which nothing is known here.
 struct Outside;
 
 impl Source for Outside {

@@ -52,7 +52,7 @@ macro_rules! ticks {
             pub interval: Duration,
             /// The law's scale b; 0 for a constant interval.
             pub interval_scale: Duration,
-            /// What a packet carries, without headers: the location a of a largest extreme value law.
+            /// Payload of a packet: the location a of a largest extreme value law.
             pub size: Bytes,
             /// The law's scale b; 0 for a constant size.
             pub size_scale: Bytes,
@@ -292,7 +292,7 @@ impl Source for GameSource {
                 self.heard[1].add(now.since(sent), self.bound);
                 if self.newest_command.is_none_or(|(newest, _)| number > newest) {
                     self.newest_command = Some((number, sent));
-                    // It is in the next update; of several commands before one update the newest counts.
+                    // The command is in the next update; of several commands before one update the newest counts.
                     let update = self.written[0];
                     self.reflected.pop_back_if(|(made_with, _)| *made_with == update);
                     self.reflected.push_back((update, sent));

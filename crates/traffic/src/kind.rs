@@ -23,7 +23,8 @@ pub trait Kind {
     /// purpose and user. [`Kind::check`] has passed.
     fn build(&self, offsets: &[Duration], duration: Duration, streams: &mut MakeRng) -> Vec<UserSource>;
 
-    /// How many flows (connections) an entry of so many users is expected to have in a run of `duration`.
+    /// Returns the number of flows (connections) that an entry of so many users is expected to have in a run of
+    /// `duration`.
     fn expected_flows(&self, users: u32, _duration: Duration) -> f64 {
         f64::from(users)
     }

@@ -28,7 +28,7 @@ pub use voice::playout::{AdaptivePlayout, FixedPlayout, Playout};
 pub use web::{ConstantCount, ObjectCount, ParetoCount, Requests, WebReport, WebTimes};
 
 units::registry! {
-    /// What a flow carries.
+    /// The traffic of a flow.
     pub enum TrafficConfig: dyn Kind {
         "bulk" => Bulk(Bulk) in bulk,
         "short-flows" => ShortFlows(ShortFlows) in short_flows,

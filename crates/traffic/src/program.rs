@@ -73,7 +73,7 @@ struct Connection {
 pub(crate) const MOST_BYTES: u64 = 1 << 50;
 
 impl Acts {
-    /// Of a program that has done nothing yet.
+    /// Returns the acts of a program that has done nothing yet.
     pub fn new(service: Service, connections: u32, largest_datagram: u64) -> Acts {
         let connections = vec![Connection::default(); connections as usize];
         Acts { service, largest_datagram, connections, waiting: VecDeque::new() }

@@ -13,7 +13,7 @@ use crate::{
     Source, UserSource, of_each_user,
 };
 
-/// What a script writes: a class that it has registered acts for each user.
+/// Traffic of a script: a class that it has registered acts for each user.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Script {
@@ -21,15 +21,15 @@ pub struct Script {
     pub name: String,
     /// When it is asked first, from the start of the run.
     pub start: Duration,
-    /// What it needs: `"stream"`, bytes from the server to the user; `"exchange"`, bytes both ways, of whose arrival it
-    /// is told; `"datagrams"`, packets of UDP from the server to the user.
+    /// The transport that it needs: `"stream"`, bytes from the server to the user; `"exchange"`, bytes both ways, whose
+    /// arrivals it sees; `"datagrams"`, packets of UDP from the server to the user.
     pub service: Service,
     /// The most connections that it opens, each a flow; 1 to 64.
     #[schemars(range(min = 1, max = 64))]
     pub connections: u32,
     /// The largest datagram that it writes, with IP and UDP headers.
     pub packet: Bytes,
-    /// What makes it; [`Kind::supply`] puts it here.
+    /// The maker of the program; [`Kind::supply`] puts it here.
     #[serde(skip)]
     #[schemars(skip)]
     maker: Supplied<MakeProgram>,
@@ -116,7 +116,7 @@ struct ScriptSource {
 }
 
 impl ScriptSource {
-    /// Later than now: a program cannot hold the time.
+    /// Returns `due`, moved to after `now`: a program cannot hold the time.
     fn after(now: Time, due: Option<Time>) -> Option<Time> {
         due.map(|due| due.max(now + Duration::from_nanos(1)))
     }

@@ -175,7 +175,7 @@ impl Kind for Pareto {
         }
     }
 
-    /// By inversion of the distribution function up to `max`: what drawing again would give, with one draw.
+    /// Draws by inversion of the distribution function up to `max`: what drawing again would give, with one draw.
     fn draw(&self, rng: &mut dyn Rng) -> f64 {
         let survival = 1.0 - unit_interval(rng.next_u64()) * (1.0 - self.beyond());
         self.least() * libm::pow(survival, -1.0 / self.shape)

@@ -93,7 +93,7 @@ pub struct Act {
 }
 
 impl Act {
-    /// On the first connection, which for most applications is the only one.
+    /// Returns the action as an act on the first connection, which for most applications is the only one.
     pub(crate) fn on_first(end: End, action: Action) -> Act {
         Act { connection: 0, end, action }
     }

@@ -26,7 +26,7 @@ impl Files for MemoryFiles {
 /// The text of the file `name`.
 ///
 /// # Errors
-/// It cannot be read, or a line is not UTF-8.
+/// The file cannot be read, or a line is not UTF-8.
 pub fn read_text(files: &mut dyn Files, name: &str) -> Result<String, RowError> {
     let bytes = files.read(name).map_err(|message| (None, message))?;
     match std::str::from_utf8(&bytes) {

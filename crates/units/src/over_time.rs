@@ -14,7 +14,7 @@ pub struct OverTime<T> {
 pub type RateOverTime = OverTime<u64>;
 
 impl<T: Copy + PartialEq> OverTime<T> {
-    /// From (instant, value), in the order of time; `None` without any.
+    /// Returns the steps (instant, value), in the order of time; `None` without any.
     pub fn new(mut steps: Vec<(Time, T)>) -> Option<OverTime<T>> {
         debug_assert!(steps.is_sorted_by_key(|step| step.0));
         steps.dedup_by(|after, before| after.1 == before.1);

@@ -14,7 +14,7 @@ impl<T> Supplied<T> {
     /// Takes what `find` knows under the name.
     ///
     /// # Errors
-    /// It knows none.
+    /// The finder knows no such name.
     pub fn supply(
         &mut self,
         kind: &str,
@@ -55,7 +55,7 @@ impl<T> fmt::Debug for Supplied<T> {
 /// Refuses a name that is not given.
 ///
 /// # Errors
-/// It is empty.
+/// The name is empty.
 pub fn check_given(kind: &str, name: &str) -> Result<(), FieldError> {
     if name.is_empty() {
         let reason = format!("is missing (the name under which the script has registered its {kind})");
@@ -67,7 +67,7 @@ pub fn check_given(kind: &str, name: &str) -> Result<(), FieldError> {
 /// Refuses a name that is none of those `registered`.
 ///
 /// # Errors
-/// It is none of them.
+/// The name is none of them.
 pub fn check_registered(kind: &str, name: &str, registered: &[String]) -> Result<(), FieldError> {
     if registered.iter().any(|known| known == name) { Ok(()) } else { Err(unknown(kind, name, registered)) }
 }

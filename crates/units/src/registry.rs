@@ -2,12 +2,12 @@
 
 /// Declares the kinds of an extension point, one line each: `"name" => Variant(Config) in module`.
 ///
-/// It makes an enum that a scenario selects with `kind = "name"`, whose other keys are the fields of `Config` (a struct
-/// with `Deserialize`, `Serialize`, `JsonSchema` and `deny_unknown_fields`). Every `Config` implements the trait after
-/// `dyn`, and `entry` gives that of the kind that was chosen: no `match` over the kinds stands elsewhere. `in module`
-/// declares the kind's file, and makes `Config` the enum's by `From`; without it `Config` is in scope. A line that
-/// begins with `#[default]` is the kind of a scenario that chooses none. The names, in order, are in `ALL`; summaries
-/// and options are the documentation comments, which the JSON schema carries.
+/// The macro makes an enum that a scenario selects with `kind = "name"`, whose other keys are the fields of `Config` (a
+/// struct with `Deserialize`, `Serialize`, `JsonSchema` and `deny_unknown_fields`). Every `Config` implements the trait
+/// after `dyn`, and `entry` gives that of the kind that was chosen: no `match` over the kinds stands elsewhere. `in
+/// module` declares the kind's file, and makes `Config` the enum's by `From`; without it `Config` is in scope. A line
+/// that begins with `#[default]` is the kind of a scenario that chooses none. The names, in order, are in `ALL`;
+/// summaries and options are the documentation comments, which the JSON schema carries.
 #[macro_export]
 macro_rules! registry {
     ($(#[$meta:meta])* pub enum $name:ident: dyn $kind:ident {
@@ -47,7 +47,7 @@ macro_rules! registry {
                 match self { $(Self::$variant(config) => config),+ }
             }
 
-            /// The same, to be changed.
+            /// Returns the entry's configuration, to be changed.
             pub fn entry_mut(&mut self) -> &mut dyn $kind {
                 match self { $(Self::$variant(config) => config),+ }
             }

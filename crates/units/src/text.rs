@@ -19,7 +19,7 @@ pub trait Quantity: Sized + Copy {
     /// The unit of a ratio that is written by mistake for the one unit of a quantity that is relative to something.
     const MISTAKEN: Option<&'static str> = None;
 
-    /// From a value in the base unit that is within [`Quantity::RANGE`].
+    /// Returns the quantity of a value in the base unit that is within [`Quantity::RANGE`].
     fn from_base(value: f64) -> Self;
     /// The value in the base unit.
     fn to_base(self) -> f64;

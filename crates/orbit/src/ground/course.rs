@@ -51,7 +51,7 @@ impl Course {
         Course { station: Station::new(place), stretches: Vec::new() }
     }
 
-    /// From way-point to way-point; the user departs at the start of the run.
+    /// Returns the course from way-point to way-point; the user departs at the start of the run.
     ///
     /// # Errors
     /// Names the field, what was given and what is allowed.

@@ -209,7 +209,7 @@ fn words(name: &str) -> Vec<String> {
     words.map(str::to_owned).collect()
 }
 
-/// Why a name that is none is refused: it is too near to one.
+/// Returns the error on a name that is no quantity but nearly one.
 fn near(name: &str, rest: &str, has_unit: bool) -> Option<String> {
     let alike = |known: &&(&str, Quantity)| has_unit && rest.len() > 2 && strsim::levenshtein(rest, known.0) == 1;
     let known = QUANTITIES.iter().find(alike)?;
@@ -226,7 +226,7 @@ fn usual(unit: &Unit) -> bool {
     matches!(unit.name, "s" | "ms" | "mbps" | "bps" | "percent" | "ratio")
 }
 
-/// Why a header without any quantity of a path is refused.
+/// Returns the error on a header without any quantity of a path.
 pub(crate) fn nothing_known(names: &[String]) -> String {
     let all = ["one_way_delay_ms", "rtt_ms", "rate_down_mbps", "rate_up_mbps", "loss_percent"];
     let near: Vec<String> = names.iter().map(|name| nearest_names(name, all.into_iter())).collect();
@@ -244,7 +244,7 @@ impl Column {
     /// The number in a cell, in seconds, bits per second or parts of one; nothing for an empty one.
     ///
     /// # Errors
-    /// It is no number, or one that cannot be: says which unit it would fit.
+    /// The text is no number, or an impossible one: the error says which unit it would fit.
     pub(crate) fn value(&self, cell: &str) -> Result<Option<f64>, String> {
         if matches!(cell, "" | "nan" | "NaN" | "null" | "None") {
             return Ok(None);

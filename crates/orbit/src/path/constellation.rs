@@ -137,7 +137,7 @@ impl Kind for ConstellationPath {
 }
 
 impl ConstellationPath {
-    /// From `source` to `user`, everything else by default.
+    /// Returns the path from `source` to `user`, everything else by default.
     pub fn new(
         constellation: ConstellationChoice,
         source: impl Into<Gateways>,
@@ -159,7 +159,7 @@ impl ConstellationPath {
         }
     }
 
-    /// How the serving satellite of an end is chosen.
+    /// Returns the policy by which the serving satellite of an end is chosen.
     fn policy(&self) -> HandoverPolicy {
         self.handover.clone().unwrap_or_else(|| self.constellation.handover())
     }

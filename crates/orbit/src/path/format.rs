@@ -441,7 +441,7 @@ PING 100.64.0.1 (100.64.0.1) 56(84) bytes of data.
     }
 
     proptest! {
-        /// What is written on a grid reads back the same there, in every format; a second time to the letter.
+        /// A trace written on a grid reads back the same there, in every format, and is written again to the letter.
         #[test]
         fn every_format_reads_what_it_writes(
             values in prop::collection::vec(prop::option::weighted(0.8, 1u64..2_000_000_000), 1..40),

@@ -181,8 +181,8 @@ impl Scene {
         self.course.next_turn(now)
     }
 
-    /// Of the satellites that may serve an end at `now`, the one that may serve it for longest; of those that may for
-    /// more than a day, the highest.
+    /// Returns the satellite that may serve an end for longest, of those that may at `now`; of those that may for more
+    /// than a day, the highest.
     pub fn longest(&self, end: GroundEnd, now: Time, mut candidates: Vec<InView>) -> Option<u32> {
         let sees = |satellite: u32, at: Time| self.may_serve(end, satellite, at);
         let (mut before, farthest) = (now, now + FARTHEST_LOOK);

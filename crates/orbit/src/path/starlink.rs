@@ -51,7 +51,7 @@ pub struct StarlinkPath {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Parameters {
-    /// What they are fitted to.
+    /// The measurements to which they are fitted.
     pub summary: String,
     /// Where the measurements come from, and their licence.
     pub source: String,
@@ -157,7 +157,7 @@ impl Kind for StarlinkPath {
 }
 
 impl StarlinkPath {
-    /// Those of the file if it has been read, else those of the model.
+    /// Returns the levels of the file if it has been read, else those of the model.
     fn parameters(&self) -> Parameters {
         self.read.clone().or_else(|| model(&self.model)).expect("a model that was checked")
     }
@@ -265,7 +265,7 @@ impl<'a> Epochs<'a> {
         Duration::from_secs_f64(round_trip.max(self.of.least_ms) * 0.5e-3)
     }
 
-    /// How long the burst of losses lasts that begins now, if one does.
+    /// Returns the length of the burst of losses that begins now, if one does.
     fn burst(&mut self, probability: f64) -> Option<Duration> {
         let (begins, z) = ((self.uniform)() < probability, self.normal());
         begins.then(|| Duration::from_secs_f64(quantile(&self.of.burst_ms, z) * 1e-3))

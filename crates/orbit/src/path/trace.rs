@@ -95,15 +95,16 @@ impl DelayTrace {
         }
     }
 
-    /// From points in the order of time, at least one. Over a constellation also the look of the user at each point,
-    /// and the route intervals.
+    /// Returns the trace of points in the order of time, at least one. Over a constellation also the look of the user
+    /// at each point, and the route intervals.
     pub(crate) fn build(points: Vec<Point>, looks: Vec<StoredLook>, intervals: Vec<RouteInterval>) -> DelayTrace {
         debug_assert!(looks.is_empty() || looks.len() == points.len());
         let index = Index::new(&points);
         DelayTrace { points, looks, intervals, index, warnings: Vec::new(), beside: None }
     }
 
-    /// With what was measured beside the delay; `up` is the delay from the users, if it is another one.
+    /// Returns the trace with rates and losses that were measured beside the delay; `up` is the delay from the users,
+    /// if it is another one.
     pub(crate) fn measured_with(self, measured: Measured, up: Option<DelayTrace>) -> DelayTrace {
         let beside = (!measured.is_empty() || up.is_some()).then(|| Box::new((measured, up)));
         DelayTrace { beside, ..self }

@@ -116,7 +116,7 @@ pub trait Kind {
         Ok(())
     }
 
-    /// How much waits for a route at most; `None` if nothing does.
+    /// Returns the size of the buffer for packets that wait for a route; `None` if none wait.
     fn buffer(&self) -> Option<Bytes> {
         None
     }

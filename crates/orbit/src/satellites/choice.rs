@@ -79,7 +79,8 @@ impl ConstellationChoice {
         file.into_iter().chain(pairs)
     }
 
-    /// How an end's satellite is chosen where a path does not say it. A bent pipe has no route to choose by.
+    /// Returns the policy by which an end's satellite is chosen where a path does not say it. A bent pipe has no route
+    /// to choose by.
     pub(crate) fn handover(&self) -> HandoverPolicy {
         let own = self.resolve().ok().filter(|_| self.is_linked()).and_then(|walker| walker.handover.clone());
         own.unwrap_or_default()

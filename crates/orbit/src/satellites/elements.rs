@@ -37,7 +37,7 @@ pub struct ElementSet {
 pub struct ElementsError {
     /// Where: `line 3: `, `record 2: `, a satellite's name, or nothing.
     pub position: String,
-    /// What is wrong.
+    /// The error, in words.
     pub message: String,
 }
 

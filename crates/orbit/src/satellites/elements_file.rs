@@ -69,7 +69,7 @@ fn unlinked() -> LinkPattern {
     LinkPattern::None
 }
 
-/// As for Walker constellations.
+/// Returns the default altitude, the one for Walker constellations.
 fn mesosphere() -> Length {
     Length::from_metres(80e3)
 }

@@ -29,7 +29,7 @@ pub(crate) fn earth_turn(seconds: f64) -> (f64, f64) {
     libm::sincos(EARTH_ROTATION * seconds)
 }
 
-/// From inertial to Earth-fixed, `seconds` after the reference instant.
+/// Returns an inertial point in Earth-fixed coordinates, `seconds` after the reference instant.
 pub fn inertial_to_earth_fixed(point: Vector, seconds: f64) -> Vector {
     earth_fixed_to_inertial(point, -seconds)
 }

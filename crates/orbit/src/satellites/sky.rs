@@ -99,8 +99,8 @@ impl Sky {
         Some(format!("the elements of {name} are used up to {days:.0} days from their epoch: trust them for 14"))
     }
 
-    /// How fast a satellite goes across the sky of a place below it, `seconds` after the reference instant: its speed
-    /// relative to the turning Earth through its height, in radians per second.
+    /// Returns how fast a satellite goes across the sky of a place below it, `seconds` after the reference instant: its
+    /// speed relative to the turning Earth through its height, in radians per second.
     pub fn overhead_rate(&self, number: u32, seconds: f64) -> f64 {
         let [at, speed] = [self.orbits.position_of(number, seconds), self.orbits.velocity_of(number, seconds)];
         let relative = [speed[0] + EARTH_ROTATION * at[1], speed[1] - EARTH_ROTATION * at[0], speed[2]];
@@ -247,7 +247,7 @@ HIGH,100005,2026-11-20T06:00:00,1.0027,0.0002,0.05,10,0,315,0
             (epoch(&given).as_str(), given.minimum_elevation),
             ("2026-11-21T00:00:00", Angle::from_degrees(5.0))
         );
-        // The same instants relative to another reference instant.
+        // These instants relative to another reference instant.
         let (mut a, mut b) = (Vec::new(), Vec::new());
         found.earth_fixed_at(18.0 * 3600.0 + 77.0, &mut a);
         given.earth_fixed_at(77.0, &mut b);

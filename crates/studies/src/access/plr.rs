@@ -48,7 +48,7 @@ pub struct PlrReport {
     pub iterations: u32,
     /// Bursts to simulate at each point, as asked.
     pub bursts_per_point: u64,
-    /// What to check before trusting the result.
+    /// Warnings: what to check before trusting the result.
     pub warnings: Vec<String>,
     /// The curves.
     pub methods: Vec<PlrMethod>,
@@ -150,7 +150,7 @@ impl PlrStudy {
         }
     }
 
-    /// How much of the study is done, 0 to 1.
+    /// Returns the share of the study that is done, 0 to 1.
     pub fn share(&self) -> f64 {
         let part = self.running.as_ref().map_or(0.0, random::PlrStudy::progress);
         (self.rows.len() as f64 + part) / (self.curves.len() * self.packets.len()) as f64

@@ -29,7 +29,7 @@ impl Information {
     /// The expected maximum over `users` independent channels, equation 6.2: the integral of 1 - F^n from 0 to 1, F the
     /// distribution function.
     ///
-    /// Of a distribution of steps it is a sum: the i-th of m values is the highest with probability (i/m)^n -
+    /// For a distribution of steps it is a sum: the i-th of m values is the highest with probability (i/m)^n -
     /// ((i-1)/m)^n.
     pub(super) fn best_of(&self, users: u32) -> f64 {
         let rows = self.sorted.len() as f64;

@@ -61,7 +61,7 @@ pub struct CapacityReport {
     pub packet_information_bits: u64,
     /// Time from the end of a transmission to the beginning of the next one of the same packet.
     pub feedback_rtt_s: f64,
-    /// What to check before trusting the result.
+    /// Warnings: what to check before trusting the result.
     pub warnings: Vec<String>,
     /// A single user, who has the whole link.
     pub one_user: CapacityRow,
@@ -206,7 +206,7 @@ impl CapacityStudy {
         Ok(())
     }
 
-    /// How much of the study is done, 0 to 1.
+    /// Returns the share of the study that is done, 0 to 1.
     pub fn share(&self) -> f64 {
         let part = self.running.as_ref().map_or(0.0, |(_, now)| now.as_secs_f64() / self.duration.as_secs_f64());
         (self.rows.len() as f64 + part) / self.cases.len() as f64

@@ -135,7 +135,7 @@ impl RoutesStudy {
         self.inner.steps()
     }
 
-    /// How many of them are done.
+    /// Returns the number of instants that are done.
     pub fn done(&self) -> u64 {
         self.inner.done()
     }

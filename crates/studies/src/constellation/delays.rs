@@ -97,7 +97,7 @@ fn path(json: &Json, base: &Path) -> Result<ConstellationPath, ScenarioError> {
 mod tests {
     use super::*;
 
-    /// Of a path with these keys changed.
+    /// Returns the error on a path with these keys changed.
     fn says(changes: &[(&str, serde_json::Value)], duration_s: f64) -> String {
         let place = json!({ "latitude": "43.6 deg", "longitude": "1.4 deg" });
         let mut path = json!({ "kind": "constellation", "constellation": "leo-66", "source": place, "user": place });

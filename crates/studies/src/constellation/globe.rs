@@ -23,7 +23,7 @@ pub struct Globe {
     pub links: Vec<(u32, u32)>,
     /// The routes in the order of their instants; each holds until the next.
     pub routes: Vec<Route>,
-    /// Of all satellites at the first instant, then at the next.
+    /// Positions of all satellites at the first instant, then at the next.
     #[serde(skip)]
     pub positions: Vec<Vector>,
 }

@@ -268,11 +268,11 @@ mod tests {
             Map { constellation: "leo-66".to_owned(), minimum_elevation_deg: None, at_s: 0.0, track_s: 6000.0 };
         let [satellites, edges, links, tracks] = map(&question, Path::new("")).unwrap().map(|(_, table)| table.rows());
         assert_eq!((satellites, edges, tracks), (66, 66 * 72, 66 * 200));
-        // Those in the planes and, of the 66 across, those that are not off near the poles.
+        // The links in the planes and, of the 66 across, those that are not off near the poles.
         assert!((67..66 + 66).contains(&links), "{links}");
     }
 
-    /// What is found from the middle on is what is found from the beginning, cut off.
+    /// Passes found from the middle on are those found from the beginning, cut off.
     #[test]
     fn passes_may_begin_later() {
         let of = |start_s: f64, duration_s: f64| {

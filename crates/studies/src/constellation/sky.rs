@@ -103,7 +103,7 @@ pub(crate) fn positions(question: &Positions, base: &Path) -> Result<Table, Scen
     Ok(table)
 }
 
-/// Where a station, at geodetic latitude and longitude in degrees and height in metres, has to look for every
+/// Returns where a station, at geodetic latitude and longitude in degrees and height in metres, has to look for every
 /// satellite: `time_s`, `satellite` and `name` as in [`positions`], `azimuth_deg` from north over east, `elevation_deg`
 /// (below zero: under the horizon) and `range_m`. Geometric, without refraction.
 ///
@@ -221,7 +221,7 @@ impl Instants {
         Ok(Instants { start_s, duration: span("duration", duration_s)?, step: span("step", step_s)? })
     }
 
-    /// In seconds after the reference instant.
+    /// Returns the instants in seconds after the reference instant.
     fn of(self, sky: &Sky) -> Result<Vec<f64>, ScenarioError> {
         steps(self.duration, self.step, sky.orbits.len() as u64)?;
         let [duration, step] = [self.duration, self.step].map(|time| i128::from(time.as_nanos()));

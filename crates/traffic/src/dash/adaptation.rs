@@ -32,9 +32,9 @@ pub trait Kind {
 pub struct Video<'a> {
     /// The bit rates, the lowest first.
     pub ladder: &'a [BitRate],
-    /// What a segment plays.
+    /// The media time of a segment.
     pub segment: Duration,
-    /// What the client holds at most.
+    /// The most media that the client holds.
     pub buffer: Duration,
 }
 

@@ -78,7 +78,7 @@ impl Player {
         later
     }
 
-    /// So much `media` arrives at `now`.
+    /// Media of this length arrive at `now`.
     pub(crate) fn add(&mut self, now: Time, media: Duration) {
         self.advance(now);
         self.buffer += media;
@@ -120,7 +120,7 @@ impl Player {
         self.stalled
     }
 
-    /// How often it stalled.
+    /// Returns how often it stalled.
     pub(crate) fn stalls(&self) -> u64 {
         self.stalls
     }

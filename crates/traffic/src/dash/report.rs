@@ -18,11 +18,11 @@ use crate::stalls;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct LinearQoe {
-    /// What a change of the bit rate costs for each Mbit/s of it, λ.
+    /// The cost of a change of the bit rate, for each Mbit/s of it, λ.
     pub switching: f64,
-    /// What a second of a stall costs, µ; by default as much as the highest bit rate of the ladder.
+    /// The cost of a second of a stall, µ; by default as much as the highest bit rate of the ladder.
     pub stalling: Option<f64>,
-    /// What a second before the first picture costs, µs; by default as much as one of a stall.
+    /// The cost of a second before the first picture, µs; by default as much as one of a stall.
     pub startup: Option<f64>,
 }
 
@@ -54,7 +54,8 @@ impl LinearQoe {
     }
 }
 
-/// Of a player at the end; `chosen`: the level of each requested segment, `downloads`: those that have arrived.
+/// Returns the report of a player at the end; `chosen`: the level of each requested segment, `downloads`: those that
+/// have arrived.
 pub(super) fn report(
     video: &Video<'_>,
     weights: &LinearQoe,

@@ -60,7 +60,7 @@ pub(super) struct Log {
     /// For how long frames were shown.
     pub(super) shown_time: Duration,
     pub(super) skipped: u64,
-    /// Of these, complete after all.
+    /// Skipped frames that were complete after all.
     pub(super) late: u64,
     pub(super) jumped: u64,
     pub(super) impaired: u64,

@@ -6,7 +6,7 @@ use super::receiver::Log;
 use crate::experience::LiveReport;
 use crate::{quantiles, stalls};
 
-/// Of a video that started at `start`, by what happened since.
+/// Returns the report of a video that started at `start`, from its log.
 pub(super) fn report(frame_time: Duration, start: Time, log: Log) -> LiveReport {
     let latencies = quantiles::Sorted::new(log.latencies);
     let (stalled_s, frozen_s) = (log.stalled.as_secs_f64(), log.frozen.as_secs_f64());

@@ -100,7 +100,7 @@ pub(super) struct SumDifference {
 }
 
 impl SumDifference {
-    /// With memory parameter `d` (0 to 1/2) and this share of white noise in the variance.
+    /// Returns a sequence with memory parameter `d` (0 to 1/2) and this share of white noise in the variance.
     pub(super) fn new(d: f64, white_share: f64, mut rng: Box<dyn Rng + Send>) -> SumDifference {
         let mut noise = FractionalNoise::new(d, &mut *rng);
         let before = noise.draw(&mut *rng);

@@ -67,7 +67,7 @@ pub trait Kind {
         Ok(())
     }
 
-    /// Where talk-spurts and pauses come from, for packets each `interval`; `None` if there are no pauses.
+    /// Returns the source of talk-spurts and pauses, for packets each `interval`; `None` if there are no pauses.
     fn periods(&self, interval: Duration, streams: &mut MakeUserRng) -> Option<Box<Periods>>;
 }
 

@@ -39,7 +39,7 @@ struct TalkSpurt {
 }
 
 units::report! {
-    /// What a call was like for the listener.
+    /// The listener's experience of a call.
     #[derive(Copy)]
     pub struct VoiceQuality {
         /// Packets that arrived, the late ones included: those of the flow.
@@ -55,7 +55,7 @@ units::report! {
         talk_spurts: u64,
         /// Mean time from sending a packet to playing it; `null` if none was played.
         playout_delay_s: Option<f64>,
-        /// The same with what codec and packet take: Ta of the E-model.
+        /// This delay, with that of codec and packet: Ta of the E-model.
         mouth_to_ear_s: Option<f64>,
         /// Rating R of the E-model (ITU-T G.107), from which `mos` follows: 93.2 is an ideal narrowband call, before
         /// the advantage factor; 0 if nothing was played.
@@ -160,7 +160,7 @@ impl Listener {
         if sequence >= current.first {
             return current.delay;
         }
-        // It was overtaken by the first packet of the talk-spurt; it belongs to the same talk-spurt or to the one
+        // The packet was overtaken by the first one of the talk-spurt; it belongs to the same talk-spurt or to the one
         // before.
         if self.is_pause(current.sent.since(sent), current.first - sequence) {
             return self.previous.unwrap_or(current).delay;

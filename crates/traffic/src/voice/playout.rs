@@ -66,7 +66,7 @@ pub trait Buffer: Send + std::fmt::Debug {
     /// A packet took `delay` through the network.
     fn handle_packet(&mut self, delay: Duration);
 
-    /// From sending to playing, for a talk-spurt that begins now. A packet has been handled.
+    /// Returns the delay from sending to playing, for a talk-spurt that begins now. A packet has been handled.
     fn spurt_delay(&self) -> Duration;
 }
 

@@ -18,8 +18,9 @@ pub struct WebTimes {
 }
 
 units::report! {
-    /// What users of the web measured. The first request on a connection is written when the connection is opened, so
-    /// its times and the load time of the first page contain the handshake. Times are `None` where there are none.
+    /// The times that users of the web measured. The first request on a connection is written when the connection is
+    /// opened, so its times and the load time of the first page contain the handshake. Times are `None` where there are
+    /// none.
     #[derive(Copy, Default)]
     pub struct WebReport {
         /// Pages that were complete; 0 for traffic that knows requests only.
