@@ -29,7 +29,7 @@ pub struct TableReader(Arc<ReadTable>);
 type ReadTable = dyn Fn(&[u8]) -> Result<Vec<u8>, String> + Send + Sync;
 
 impl TableReader {
-    /// With what reads the table.
+    /// Returns a reader that calls `read`.
     pub fn new(read: impl Fn(&[u8]) -> Result<Vec<u8>, String> + Send + Sync + 'static) -> TableReader {
         TableReader(Arc::new(read))
     }

@@ -27,7 +27,7 @@ pub struct LoggedOffer {
 /// Why a log cannot be replayed.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum ReplayError {
-    /// It is not a log.
+    /// The bytes are no log.
     #[error("offer {0}: not one of a log")]
     NotALog(usize),
     /// Time runs back.
@@ -111,7 +111,7 @@ impl Simulation {
     /// stands at the last of them then.
     ///
     /// # Errors
-    /// It is not a log of this scenario, or the run fails.
+    /// The bytes are no log of this scenario, or the run fails.
     pub fn replay(&mut self, log: &[u8]) -> Result<(), ReplayError> {
         let (lines, rest) = log.as_chunks::<LINE>();
         for (number, line) in lines.iter().enumerate() {

@@ -12,7 +12,7 @@ use units::Time;
 #[derive(Clone, Debug)]
 pub(crate) struct Packet {
     head: Head,
-    /// It stays where it was written, because it is long.
+    /// The payload stays where it was written, because it is long.
     pub(crate) payload: Box<Payload>,
 }
 
@@ -116,7 +116,7 @@ impl Packet {
         Packet { head: Head::default(), payload: Packets::no_payload() }
     }
 
-    /// Its numbers in its connection, for a reordering buffer that orders by them.
+    /// Returns the packet's numbers in its connection, for a reordering buffer that orders by them.
     pub(crate) fn numbers(&self) -> FlowNumbers {
         let (begin, end) = match &*self.payload {
             Payload::Tcp(segment) => (segment.seq, segment.end()),
@@ -127,8 +127,8 @@ impl Packet {
         FlowNumbers { connection: self.connection, begin, end }
     }
 
-    /// How many full packets of `payload_bytes` of data go before it in its flow: by the offset of its data, or by the
-    /// data that it acknowledges if it has none. Data begin at 1, after the SYN.
+    /// Returns how many full packets of `payload_bytes` of data go before it in its flow: by the offset of its data, or
+    /// by the data that it acknowledges if it has none. Data begin at 1, after the SYN.
     pub(crate) fn position(&self, payload_bytes: u32) -> u64 {
         match &*self.payload {
             Payload::Tcp(segment) => {
@@ -214,12 +214,12 @@ impl Packets {
         self.free.push(id);
     }
 
-    /// How many packets were ever made.
+    /// Returns the number of packets ever made.
     pub(crate) fn created(&self) -> u64 {
         self.created
     }
 
-    /// How many are in flight.
+    /// Returns the number of packets in flight.
     pub(crate) fn in_flight(&self) -> u64 {
         (self.slots.len() - self.free.len()) as u64
     }

@@ -119,7 +119,7 @@ impl Simulation {
     /// A packet from outside enters now, at an end of a flow whose transport is `external`.
     ///
     /// # Errors
-    /// There is no such flow or class, its ends are inside, or the packet does not fit the last hop.
+    /// The flow or class does not exist, the flow's ends are inside, or the packet does not fit the last hop.
     pub fn offer(&mut self, offer: &Offer<'_>) -> Result<(), OfferError> {
         let classes = self.plan.config().last_hop.classes.len();
         self.world.offer(offer, classes, self.longest_packet())

@@ -69,7 +69,7 @@ impl Numbers {
         }
     }
 
-    /// By how many bits the windows of an end are scaled: not at all in a SYN, nor if either end did not offer it.
+    /// Returns the bits by which the windows of an end are scaled: 0 in a SYN, and if either end did not offer it.
     fn shift(&self, way: Way, segment: &Segment) -> u8 {
         match (self.offered[way as usize], self.offered[way.back() as usize]) {
             (Some(Some(ours)), Some(Some(_))) if segment.syn.is_none() => ours,
@@ -274,7 +274,7 @@ fn ipv4_header(from: &Host, to: &Host, number: u32, protocol: IpNumber, ecn: Ecn
             Ecn::Ce => IpEcn::CongestionExperienced,
         },
         total_len: total,
-        // The same at every place, so that a packet can be found again.
+        // The identification is the same at every place, so that a packet can be found again.
         identification: number as u16,
         dont_fragment: true,
         more_fragments: false,

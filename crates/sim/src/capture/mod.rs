@@ -49,7 +49,7 @@ struct FlowHosts {
     server: Host,
     user: Host,
     has_pep: bool,
-    /// Of the connection over the satellites, and of that on the ground.
+    /// Numbers of the connection over the satellites, and of the one on the ground.
     satellite: Numbers,
     terrestrial: Numbers,
 }
@@ -154,7 +154,7 @@ impl Capture {
         files.into_iter().chain(&mut self.gateway).try_for_each(PacketFile::flush)
     }
 
-    /// Where the sender over the satellites stands: at the gateway if there is a proxy.
+    /// Returns the file of the sender over the satellites, which is at the gateway if there is a proxy.
     fn near_end(&mut self, flow: u32) -> &mut PacketFile {
         match &mut self.gateway {
             Some(gateway) if self.flows[flow as usize].has_pep => gateway,

@@ -41,7 +41,7 @@ pub(super) fn flow_plans(config: &ScenarioConfig, base_rtt: Duration) -> Result<
     config.flows.iter().enumerate().map(plan).collect()
 }
 
-/// Which flows' packets are mostly padding on the last hop: what they cost then is not what they carry.
+/// Returns warnings about flows whose packets are mostly padding on the last hop: they cost more than they carry.
 pub(super) fn padding_warnings(config: &ScenarioConfig) -> Vec<String> {
     let warning = |(i, flow): (usize, &FlowConfig)| {
         let (packet, what) = downlink_packet(config, flow)?;

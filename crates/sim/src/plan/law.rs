@@ -27,7 +27,7 @@ pub(super) struct Laws {
 }
 
 impl Laws {
-    /// Where the law of this channel is, or will be.
+    /// Returns the cell in which the law of this channel is, or will be.
     pub(super) fn cell(&self, model: &dyn ChannelModel, request: LawRequest) -> LawCell {
         let Some(identity) = model.law_identity() else { return LawCell::default() };
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);

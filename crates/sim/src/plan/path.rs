@@ -140,7 +140,7 @@ impl PathPlan {
     }
 }
 
-/// How the users see the satellite that serves them; nothing if the path knows none.
+/// Returns how the users see the satellite that serves them; `None` if the path knows none.
 pub fn geometry(trace: &DelayTrace) -> Option<Arc<Geometry>> {
     let seen = |(at, look): (Time, Option<orbit::Look>)| (at, look.map(|look| (look.elevation_deg, look.range_m)));
     let points: Vec<_> = trace.looks().map(seen).collect();

@@ -7,8 +7,8 @@ use super::drops::REASONS;
 use super::series;
 use super::summary::Summary;
 
-/// Of the summary's keys and the columns of the series: name, unit, label and meaning, with the keys below; the reasons
-/// of loss; and the endings of names that are units.
+/// Returns name, unit, label and meaning of the summary's keys and the series' columns, with the keys below; the
+/// reasons of loss; and the endings of names that are units.
 pub fn columns() -> Value {
     let reasons =
         REASONS.iter().map(|reason| json!({"name": reason.name, "words": reason.words, "column": reason.column}));

@@ -21,7 +21,7 @@ pub(crate) struct Distribution {
 
 /// The number of delays up to which the percentile is exact.
 const FEW: u64 = 4096;
-/// Of at most [`FEW`], those that the percentile is among: FEW − ⌈0.95 FEW⌉ + 1.
+/// The greatest of at most [`FEW`] delays, among which the percentile is: FEW − ⌈0.95 FEW⌉ + 1.
 const GREATEST: usize = 205;
 /// Delays of the same leading 11 bits are one class, as in an HDR histogram of three digits.
 const DIGIT_BITS: u32 = 11;
@@ -103,7 +103,7 @@ impl Distribution {
         self.counts[index] += 1;
     }
 
-    /// How many.
+    /// Returns the number of delays.
     pub(crate) fn len(&self) -> u64 {
         self.total
     }

@@ -19,15 +19,15 @@ pub(crate) enum Loss {
 /// Why the long path loses a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum PathLoss {
-    /// There was no route to the user, or back, and no room to wait for one.
+    /// No route led to the user, or back, and there was no room to wait for one.
     NoRoute,
-    /// There was no room before one of the links.
+    /// The buffer of one of the links was full.
     Overflow,
-    /// It was lost by chance, as the path's measurements have it.
+    /// The packet was lost by chance, as the path's measurements have it.
     Measured,
     /// Another satellite served the user when it came to the one that it was sent to.
     Handover,
-    /// It was sent to an address that the user no longer had.
+    /// The packet was sent to an address that the user no longer had.
     Address,
 }
 
@@ -54,12 +54,12 @@ macro_rules! reasons {
         const LINES: &[Line] = &[$($(Line::new($column, Some($label), $meaning),)?)+];
 
         impl Loss {
-            /// Its name in [`REASONS`].
+            /// Returns the reason's name in [`REASONS`].
             pub(crate) fn name(self) -> &'static str {
                 NAMES[self.reason()]
             }
 
-            /// Its index in [`REASONS`].
+            /// Returns the reason's index in [`REASONS`].
             fn reason(self) -> usize {
                 use {Loss::*, access::DropReason as R, link::DropReason as L, PathLoss as P};
                 match self { $($loss => const { index($name, NAMES) }),+ }
@@ -98,7 +98,7 @@ reasons! {
     ReturnLink(R::Overflow) => "return_overflow", "full queue of a terminal", "lost_overflow";
 }
 
-/// Where `name` is among `names`.
+/// Returns the index of `name` in `names`.
 const fn index(name: &str, names: &[&str]) -> usize {
     let mut index = 0;
     while index < names.len() {

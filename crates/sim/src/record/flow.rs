@@ -190,7 +190,7 @@ pub(crate) struct TimeAverage {
 }
 
 impl TimeAverage {
-    /// From `now` on it is `value`.
+    /// The quantity is `value` from `now` on.
     #[inline]
     pub(crate) fn set(&mut self, now: Time, value: f64) {
         if self.since.is_none() {

@@ -18,7 +18,7 @@ pub(crate) struct FlowFacts<'a> {
     pub(crate) transport: &'static str,
     pub(crate) congestion: Option<&'a str>,
     pub(crate) record: &'a FlowRecord,
-    /// Of the end that sends the data.
+    /// The counters of the end that sends the data.
     pub(crate) counters: Counters,
     pub(crate) delivered_bytes: u64,
     /// Until when its goodput is measured.
@@ -72,7 +72,7 @@ impl FlowFacts<'_> {
         mean_s(sender.resumption + receiver.resumption, sender.resumptions + receiver.resumptions)
     }
 
-    /// From its opening to `to`, if both are known.
+    /// Returns the time from the flow's opening to `to`, if both are known.
     fn since_opening(&self, to: Option<Time>) -> Option<f64> {
         Some(to?.since(self.record.opened_at?).as_secs_f64())
     }
@@ -117,7 +117,7 @@ flow_columns! {
         user: u32 = |f| f.user;
         /// Where its data go: `down` to the user, or `up` over the [return link](models/return-link.md).
         direction: &'static str = |f| if f.upward { "up" } else { "down" };
-        /// What it carries: the kind of `flows.N.traffic`.
+        /// The flow's traffic: the kind of `flows.N.traffic`.
         traffic: &'static str = |f| f.traffic;
         /// The kind of its transport over the satellites: `tcp`, `udp`, `quic` or `external`.
         transport: &'static str = |f| f.transport;
@@ -242,16 +242,16 @@ flow_columns! {
         "Data delivered" delivered_bytes: u64 = |f| f.delivered_bytes;
         /// How the score of a call comes about; only for voice.
         [optional] voice: Option<Box<VoiceQuality>> = |f| f.voice.map(Box::new);
-        /// What web traffic measured; with several connections, at the first flow of an application.
+        /// The measurements of web traffic; with several connections, at the first flow of an application.
         [optional] web: Option<Box<WebReport>> = |f| f.web.map(Box::new);
-        /// What the viewer of adaptive video got.
+        /// The viewer's experience of adaptive video.
         [optional] video: Option<Box<VideoReport>> = |f| f.experience.video.map(Box::new);
-        /// What the viewer of live video got.
+        /// The viewer's experience of live video.
         [optional] live: Option<Box<LiveReport>> = |f| f.experience.live.map(Box::new);
-        /// What the player of a game got.
+        /// The player's experience of a game.
         [optional] game: Option<Box<GameReport>> = |f| f.experience.game.map(Box::new);
-        /// What the [proxy](models/pep.md) did, only for a flow that has one. The other keys of the flow are then those
-        /// of the connection from the gateway to the user; goodput is the user's in any case.
+        /// The work of the [proxy](models/pep.md), only for a flow that has one. The other keys of the flow are then
+        /// those of the connection from the gateway to the user; goodput is the user's in any case.
         [optional] pep: Option<Box<PepSummary>> = |f| f.pep.clone().map(Box::new);
     }
 }

@@ -185,7 +185,7 @@ impl Row<'_> {
         Some(Row { i: self.i.checked_sub(1)?, ..*self })
     }
 
-    /// How much a counter grew in the interval.
+    /// Returns how much a counter grew in the interval.
     fn grown(&self, counter: impl Fn(&Self) -> u64) -> u64 {
         counter(self) - self.before().map_or(0, |before| counter(&before))
     }
@@ -283,7 +283,7 @@ series_columns! {
         "Smoothed round-trip time" srtt_s = Float(|row| row.flow().srtt_s.into());
         /// Retransmission timeout.
         "Retransmission timeout" rto_s = Float(|row| row.flow().rto_s.into());
-        /// What the sender believes to be in flight.
+        /// Packets that the sender counts as in flight.
         in_flight_packets = Float(|row| row.flow().in_flight_packets.into());
         /// Packets retransmitted in the interval.
         "Retransmitted packets" retransmitted_packets = Count(|row| row.grown(|row| row.flow().retransmitted_packets));

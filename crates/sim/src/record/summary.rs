@@ -24,14 +24,14 @@ report! {
         /// A hash over all events in order. Two runs have the same one only if the same happened at the same
         /// nanoseconds.
         digest: String,
-        /// What to check before trusting the result.
+        /// Warnings: what to check before trusting the result.
         warnings: Vec<String>,
         /// The files that the scenario names, in the order of reading.
         inputs: Vec<InputFile>,
         /// An entry for each flow, and the table `flows.parquet`.
         flows: Vec<Box<FlowSummary>>,
-        /// What the users got, one with another. A user's goodput is all that its flows delivered, divided by the time
-        /// from the opening of its first flow to the end of the run.
+        /// The users' goodput, and how equal it is. A user's goodput is all that its flows delivered, divided by the
+        /// time from the opening of its first flow to the end of the run.
         users: UsersSummary,
         /// The hop from the serving satellite to the users, shared by all of them.
         last_hop: LastHopReport,
@@ -51,7 +51,7 @@ report! {
 }
 
 report! {
-    /// What the users got, one with another.
+    /// The users' goodput, and how equal it is.
     #[derive(Copy, Default)]
     pub struct UsersSummary {
         /// How many users: those for whom a flow has been opened.
@@ -70,7 +70,7 @@ report! {
 }
 
 impl UsersSummary {
-    /// Of the goodput of each user.
+    /// Returns the summary of the users' goodputs.
     pub fn new(goodput_bps: &[f64]) -> UsersSummary {
         if goodput_bps.is_empty() {
             return UsersSummary::default();
@@ -94,11 +94,11 @@ impl UsersSummary {
 report! {
     /// The delay of the way from the source to the user (last link included where the path is a constellation).
     pub struct PathSummary {
-        /// Its shortest one-way delay.
+        /// The path's shortest one-way delay.
         one_way_delay_min_s: Option<f64>,
         /// Mean over the time with a route.
         one_way_delay_mean_s: Option<f64>,
-        /// Its longest.
+        /// The path's longest one-way delay.
         one_way_delay_max_s: Option<f64>,
         /// `user_handovers` and `gateway_handovers` together.
         handovers: u64,
@@ -125,7 +125,7 @@ report! {
 }
 
 impl PathSummary {
-    /// Of a path that was followed for `elapsed`; `carrier`: of the channel, if it has one.
+    /// Returns the summary of a path that was followed for `elapsed`; `carrier`: of the channel, if it has one.
     pub(crate) fn of(trace: &DelayTrace, elapsed: Duration, carrier: Option<Frequency>) -> PathSummary {
         let seconds = |delay: Option<Duration>| delay.map(|delay| delay.as_secs_f64());
         let looks = || trace.looks().filter_map(|(_, look)| look);
@@ -195,7 +195,7 @@ mod tests {
         assert_eq!((users.goodput_min_bps, users.goodput_mean_bps, users.goodput_max_bps), (1.0, 2.0, 3.0));
         assert_eq!(users.goodput_sd_bps, 1.0);
         assert!((users.jain.unwrap() - 36.0 / 42.0).abs() < 1e-12);
-        // Of n users one gets all: 1/n.
+        // One of n users gets all: 1/n.
         assert_eq!(UsersSummary::new(&[0.0, 0.0, 0.0, 8.0]).jain, Some(0.25));
         assert_eq!(UsersSummary::new(&[0.0]).jain, None);
     }

@@ -37,14 +37,14 @@ impl Table {
         self.columns.push((name, Column::Text(values.into_iter().map(Into::into).collect())));
     }
 
-    /// How many rows.
+    /// Returns the number of rows.
     pub fn rows(&self) -> usize {
         self.columns.first().map_or(0, |(_, column)| column.len())
     }
 }
 
 impl Column {
-    /// How many values.
+    /// Returns the number of values.
     pub fn len(&self) -> usize {
         match self {
             Column::Float(values) => values.len(),

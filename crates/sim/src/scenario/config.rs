@@ -333,7 +333,7 @@ impl ScenarioConfig {
         }
     }
 
-    /// How many users there are.
+    /// Returns the number of users.
     pub fn users(&self) -> u32 {
         self.users_of_flows().map(|users| users.end).max().unwrap_or(0)
     }

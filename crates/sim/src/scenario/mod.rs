@@ -34,7 +34,7 @@ pub use registries::{registries, schema};
 #[derive(Clone, Debug, PartialEq)]
 pub struct Scenario {
     table: Table,
-    /// Where the names of files lead.
+    /// The source of the scenario's files.
     source: FileSource,
     /// The hashes of files by name, as they were when a result was made.
     recorded: BTreeMap<String, String>,
@@ -109,7 +109,7 @@ impl Scenario {
         Scenario { registered: Some(registered), ..self.clone() }
     }
 
-    /// As [`Scenario::config`], and all that scripts are to have registered is known.
+    /// As [`Scenario::config`], with an error if a script has not registered a name.
     pub(crate) fn known_config(&self) -> Result<ScenarioConfig, ScenarioError> {
         let config = self.config()?;
         if let Some(registered) = &self.registered {
@@ -128,7 +128,7 @@ impl Scenario {
         inputs.iter().filter_map(changed).collect()
     }
 
-    /// Where the names of files lead.
+    /// Returns the source of the scenario's files.
     pub(crate) fn source(&self) -> &FileSource {
         &self.source
     }

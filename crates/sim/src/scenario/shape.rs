@@ -194,7 +194,7 @@ struct Likeness {
     known: usize,
 }
 
-/// In words, if the alternatives are a whole number in a range, or a switch, and a word.
+/// Returns the alternatives in words, if they are a word and either a whole number in a range or a switch.
 fn number_or_word(alternatives: &[Json]) -> Option<String> {
     let word = alternatives.iter().find_map(|a| a["const"].as_str())?;
     if alternatives.iter().any(|a| a["type"] == "boolean") {
