@@ -77,7 +77,7 @@ impl<'a> Frame<'a> {
         (size > 0).then_some(Frame { bytes, checksum, split: Some((layout, size)) })
     }
 
-    /// How many packets it is.
+    /// Returns the number of packets in it.
     pub fn packets(&self) -> usize {
         self.split.map_or(1, |(layout, size)| (self.bytes.len() - layout.payload).div_ceil(size).max(1))
     }

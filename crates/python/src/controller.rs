@@ -114,7 +114,7 @@ impl Ack {
         measured(self.sample.min_rtt)
     }
 
-    /// The delivery rate that it measured, in bit/s of payload; None where it cannot be told, or `rates` is not set.
+    /// The delivery rate that it measured, in bit/s of payload; None where it is not certain, or `rates` is not set.
     #[getter]
     fn delivery_rate(&self) -> Option<f64> {
         let rate = self.sample.rate?;
@@ -146,7 +146,7 @@ impl Ack {
         self.sample.rate.map(|rate| rate.tx_in_flight)
     }
 
-    /// The time over which the delivery rate is measured; None where it cannot be told.
+    /// The time over which the delivery rate is measured; None where it is not certain.
     #[getter]
     fn rate_interval(&self) -> Option<f64> {
         self.sample.rate?.interval.map(Duration::as_secs_f64)
@@ -176,25 +176,25 @@ impl Ack {
         self.sample.window_limited
     }
 
-    /// What the sender thinks of the path: "open", "disorder", "cwr", "recovery" or "loss".
+    /// The sender's state of loss recovery: "open", "disorder", "cwr", "recovery" or "loss".
     #[getter]
     fn state(&self) -> &'static str {
         self.sample.state.name()
     }
 
-    /// It echoes a congestion mark (RFC 3168).
+    /// Whether the acknowledgment echoes a congestion mark (RFC 3168).
     #[getter]
     fn ece(&self) -> bool {
         self.sample.ece
     }
 
-    /// Segments newly known to be delivered with a congestion mark, as accurate feedback tells (RFC 9768).
+    /// Segments newly known to be delivered with a congestion mark, by accurate feedback (RFC 9768).
     #[getter]
     fn marked(&self) -> u32 {
         self.sample.marked
     }
 
-    /// Their payload bytes.
+    /// Payload bytes of the segments in `marked`.
     #[getter]
     fn marked_bytes(&self) -> u64 {
         self.sample.marked_bytes
@@ -217,8 +217,8 @@ impl Ack {
     }
 }
 
-/// What else happens to a sender, as a controller in Python sees it: `kind` says what, and which of the other
-/// attributes are not None. One object for all events of a connection.
+/// An event at a sender other than an acknowledgment, as a controller in Python sees it: `kind` names it, and says
+/// which of the other attributes are not None. One object for all events of a connection.
 #[pyclass(module = "transorbit")]
 pub(crate) struct Event {
     now: Time,
@@ -234,8 +234,8 @@ impl Event {
 
 #[pymethods]
 impl Event {
-    /// What happens: "established", "starts", "sent", "lost", "congestion", "timed-out", "recovered", "undone",
-    /// "restarted", "probe-acked" or "timeout".
+    /// The kind of the event: "established", "starts", "sent", "lost", "congestion", "timed-out", "recovered",
+    /// "undone", "restarted", "probe-acked" or "timeout".
     #[getter]
     fn kind(&self) -> &'static str {
         self.event.name()
@@ -575,7 +575,7 @@ impl Control for Controller {
         if if congested { self.on_congestion.is_none() } else { self.on_event.is_none() } {
             return otherwise;
         }
-        // Of code that has failed: no call renews a time that is past.
+        // The code has failed: no call renews a time that is past.
         let otherwise = Answer { timeout: otherwise.timeout.filter(|at| *at > now), ..otherwise };
         self.last = self.raised.guard(otherwise, |py| {
             *self.event.borrow_mut(py) = Event { now, event: *event, view };

@@ -159,7 +159,7 @@ pub(crate) fn schema_json() -> String {
     serde_json::to_string(&sim::schema()).expect("a schema is JSON")
 }
 
-/// What can be chosen in a scenario, as JSON.
+/// Returns the choices of a scenario, as JSON.
 #[pyfunction]
 pub(crate) fn registries_json() -> String {
     serde_json::to_string(&sim::registries()).expect("registries are JSON")

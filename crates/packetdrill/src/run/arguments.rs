@@ -28,7 +28,7 @@ pub(super) fn returns(call: &Call, (result, error): Returned) -> Result<(), Stop
     fail(format!("expected {} to return {expected}, it returned {found}", call.name))
 }
 
-/// Whether a message says something beside its data.
+/// Whether a message has control data.
 pub(super) fn has_control(call: &Call) -> bool {
     let Some(Expr::Struct(members)) = call.args.get(1) else { return false };
     members.iter().any(|(name, _)| name == "msg_control")

@@ -154,7 +154,7 @@ impl TcpOption {
 /// `name(arguments) = result ERRNO`.
 #[derive(Clone, Debug)]
 pub struct Call {
-    /// Of a blocking call: when it must return, relative to the same instant as its begin.
+    /// When a blocking call must return, relative to the same instant as its beginning.
     pub until: Option<Duration>,
     /// Function.
     pub name: String,

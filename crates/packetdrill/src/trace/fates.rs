@@ -138,7 +138,7 @@ impl Path {
                     && !known.iter().any(|range| sent.lies_in(*range))
             })
             .collect();
-        // Of several transmissions the first is in flight the longest.
+        // The first of several transmissions is in flight the longest.
         let mut named: Vec<usize> = Vec::new();
         for index in fresh {
             let same = |other: &&usize| self.sent[**other].start == self.sent[index].start;

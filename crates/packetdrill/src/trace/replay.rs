@@ -316,8 +316,8 @@ impl<'a> Replay<'a> {
         }
     }
 
-    /// What a timer sends (repetitions, probes, delayed acknowledgments) comes when the kernel's does, as late as that
-    /// may be; what answers something comes within a tick.
+    /// A segment that a timer sends (repetitions, probes, delayed acknowledgments) comes when the kernel's does, as
+    /// late as that may be; what answers something comes within a tick.
     fn compare_instants(&mut self, kernel: Option<&KernelSent>, ours: Option<&OurSent>) {
         let (Some(kernel), Some(ours)) = (kernel, ours) else { return };
         // The handshake has a clock of its own.
@@ -420,8 +420,8 @@ impl<'a> Replay<'a> {
     }
 }
 
-/// How late a kernel's timer may be after a wait: it expires with a tick of the wheel that it stands on, each eight
-/// times coarser than the one before (`kernel/time/timer.c`), and the wait began within a tick.
+/// Returns how late a kernel's timer may be after a wait: it expires with a tick of the wheel that it stands on, each
+/// eight times coarser than the one before (`kernel/time/timer.c`), and the wait began within a tick.
 fn lateness(wait: Duration) -> Duration {
     let mut step = JIFFY;
     while wait > step * 63 {
