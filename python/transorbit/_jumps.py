@@ -14,7 +14,7 @@ JITTERS = 0.1
 
 
 def jumps(series: pl.DataFrame, column: str, per_s: float) -> list[float]:
-    """The instants since whose predecessor a column changed by more than it drifts."""
+    """Returns the instants at which a column changed by more than it drifts since the instant before."""
     import polars as pl
 
     step = series.select("time_s", by=pl.col(column).diff().abs(), after=pl.col("time_s").diff())

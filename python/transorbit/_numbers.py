@@ -82,7 +82,7 @@ def percent(share: float | None) -> str:
 
 
 def decimals(value: float | None, count: int) -> str:
-    """So many decimals."""
+    """Returns a number with so many decimals."""
     return NONE if value is None else f"{value:.{count}f}"
 
 
@@ -92,7 +92,7 @@ def counted(count: int, one: str, many: str | None = None, *, write: Callable[[i
 
 
 def duration(seconds: float) -> str:
-    """How long something takes: "4.2 s", "3 min 05 s", "2 h 10 min"."""
+    """Returns a length of time as text: "4.2 s", "3 min 05 s", "2 h 10 min"."""
     if seconds < 59.5:
         return f"{seconds:.2g} s" if seconds < 9.5 else f"{seconds:.0f} s"
     minutes, rest = divmod(round(seconds), 60)

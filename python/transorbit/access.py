@@ -295,7 +295,7 @@ def _methods(methods: Sequence[str | Mapping[str, object]] | None) -> str | None
 
 
 def _origin(report: dict[str, Any], started: float) -> dict[str, Any]:
-    """As for a result; what it is hashed of are the study's parameters, not a scenario."""
+    """Returns the provenance as for a result; the hash is of the study's parameters, not of a scenario."""
     parameters = json.dumps({key: value for key, value in report.items() if key not in {"rows", "warnings"}})
     origin = provenance(parameters, report["seed"], time.perf_counter() - started)
     origin["parameters_sha256"] = origin.pop("scenario_sha256")

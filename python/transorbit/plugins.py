@@ -81,7 +81,7 @@ class Shipped:
     fingerprint: str
 
     def refusal(self) -> str:
-        """Why it cannot be sent."""
+        """The reason why the plugin cannot be sent."""
         key, _, word = KINDS[self.kind]
         return (
             f'{key}: "{self.name}" is {word} in Python, which cannot be sent to the workers ({self.reason}): '
@@ -287,7 +287,7 @@ def kept(plugins: Iterable[Plugin]) -> tuple[_inputs.Input, ...]:
 
 
 def _file(kind: str, name: str) -> str:
-    """Where a result folder keeps a source."""
+    """Returns the place of a source in a result folder."""
     plain = re.sub(r"[^a-z0-9._-]", "_", name)
     # Two names may not share a file, on no disk.
     told = plain if plain == name else f"{plain}-{_sha256(name)[:8]}"

@@ -85,7 +85,7 @@ class Server(ThreadingHTTPServer):
 
     @property
     def address(self) -> str:
-        """Where the page is."""
+        """The address of the page."""
         return f"http://{_HOST}:{self.server_port}/{'?view' if self.told else ''}"
 
 
@@ -116,7 +116,7 @@ class _Handler(SimpleHTTPRequestHandler):
         super().end_headers()
 
     def guess_type(self, path: Any) -> str:
-        """By the ending, whatever this computer's tables say."""
+        """Returns the type by the file's ending, whatever this computer's tables say."""
         name = str(path)
         return _KINDS.get(Path(name).suffix) or mimetypes.guess_type(name)[0] or "application/octet-stream"
 

@@ -142,7 +142,7 @@ def _pages(definitions: dict[str, Any]) -> dict[str, str]:
 
 
 def _quantities(types: _Types) -> list[str]:
-    """How each quantity is written: from the descriptions of its type."""
+    """Returns lines on how each quantity is written: from the descriptions of its type."""
     lines = ["## Quantities\n", "| example | what it is |", "| --- | --- |"]
     for definition in types.definitions.values():
         if "examples" in definition and '"orbit"' not in definition["description"]:

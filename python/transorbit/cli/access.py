@@ -270,7 +270,7 @@ def _equations(report: dict[str, Any]) -> str:
 
 
 def _small(probability: float) -> str:
-    """As table 5 of the paper prints it."""
+    """Returns a probability as table 5 of the paper prints it."""
     return f"{probability:.5f}" if probability >= 1e-4 or not probability else f"{probability:.2e}"
 
 

@@ -152,7 +152,7 @@ def _count(key: str) -> Callable[[Summary], float | None]:
 
 
 def _share(key: str) -> Callable[[Summary], str]:
-    """How many that is of the packets sent."""
+    """Returns the function that writes a count's share of the packets sent."""
 
     def told(summary: Summary) -> str:
         sent = show.total(summary["flows"], "sent_packets")

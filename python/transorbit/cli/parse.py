@@ -86,7 +86,7 @@ def start(option: str, text: str) -> float:
 
 
 def instant(option: str, text: str) -> float:
-    """Seconds after an instant, or before it, with their unit."""
+    """Returns the seconds after an instant, or before it, of a text with a unit."""
     match = re.fullmatch(r"\s*(-?[0-9]*\.?[0-9]+(?:[eE][-+]?[0-9]+)?)\s*([a-zµ]+)\s*", text)
     if not match or match[2] not in _SECONDS:
         raise UsageError(f'{option}: "{text}" is not a duration: write a number and one of {", ".join(_SECONDS)}')

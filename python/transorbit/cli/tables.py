@@ -146,7 +146,7 @@ def _is_terminal() -> bool:
 
 
 def _room() -> int:
-    """Characters that a line has."""
+    """Returns the number of characters that a line has."""
     from rich.console import Console
 
     return Console().width if _is_terminal() else _ENDLESS

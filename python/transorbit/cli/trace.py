@@ -119,7 +119,7 @@ def _check(found: to.trace.Measurement, file: Path) -> None:
 
 
 def _as_path(table: pl.DataFrame, out: Path) -> str:
-    """How a scenario names it."""
+    """Returns the lines by which a scenario names the table."""
     has_delay = any("rtt" in name or "delay" in name for name in table.columns)
     delay = "" if has_delay else ', delay = "20 ms"'
     rate = (

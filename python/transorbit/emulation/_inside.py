@@ -118,7 +118,7 @@ def read(file: str) -> str:
 
 
 def write(file: str, text: str) -> None:
-    """To a file of the kernel."""
+    """Writes to a file of the kernel."""
     Path(file).write_text(text, encoding="utf-8")
 
 
@@ -313,7 +313,7 @@ class Inside:
         return process != 0
 
     def await_server(self, process: int) -> None:
-        """Until the server's command listens or has ended, some seconds at most."""
+        """Waits until the server's command listens or has ended, some seconds at most."""
         until = time.monotonic() + _SERVER_WAIT_S
         while time.monotonic() < until and process in self.running and not listens(self.places["server"]):
             time.sleep(0.02)

@@ -238,7 +238,7 @@ def _rows(ax: Axes) -> int:
 
 
 def _columns(labels: Sequence[str], room_in: float, handle: float) -> int:
-    """As many columns as there is room for; no more than as many lines need."""
+    """Returns the number of columns of a legend: as many as there is room for, no more than as many lines need."""
     widths = _widths(labels)
     for most in range(len(labels), 1, -1):
         count = -(-len(labels) // -(-len(labels) // most))

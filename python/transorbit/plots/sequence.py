@@ -91,7 +91,7 @@ def _capture(result: Result, where: str, key: str) -> pl.DataFrame:
 
 
 def _flow(result: Result, seen: pl.DataFrame, wanted: int | None) -> dict[str, Any]:
-    """The flow of the summary with that number, or the first; of those alone whose packets have sequence numbers."""
+    """Returns the flow with that number, or the first; only flows whose packets have sequence numbers count."""
     numbered = set(seen.select("source", "destination").unique().iter_rows())
     flows = result.summary["flows"]
     numbered_flows = [flow for flow in flows if not numbered.isdisjoint({_ends(flow), _ends(flow)[::-1]})]
@@ -162,7 +162,7 @@ def _shown(
 
 
 def _draw(ax: Axes, events: pl.DataFrame, shown: pl.DataFrame) -> None:
-    """The marks, least important first, and a vertical range that they fill."""
+    """Draws the marks, least important first, and sets the vertical range that they fill."""
     stream = shown.filter(pl.col("kind") != "window")
     low, high = float(stream["low"].min() or 0), float(stream["high"].max() or 1)  # type: ignore[arg-type]
     # A window much larger than the data in flight would compress everything else.

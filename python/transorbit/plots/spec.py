@@ -137,7 +137,7 @@ def levels(column: str, *tables: pl.DataFrame | None) -> list[Any]:
 
 
 def beside_in(width: float, panels: int) -> int:
-    """How many of the panels stand beside each other."""
+    """Returns the number of panels that stand beside each other."""
     return max(min(panels, _MOST_BESIDE, int(width / _PANEL_IN)), 1)
 
 

@@ -95,5 +95,5 @@ def _row(row: Mapping[str, Any], axis: sweeps.Axis, within: Sequence[sweeps.Axis
 
 
 def _signed(percent: float) -> str:
-    """With its sign, also above zero."""
+    """Returns a percentage with its sign, also above zero."""
     return f"{'+' if percent >= 0 else ''}{number(percent, 3)}"

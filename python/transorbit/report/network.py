@@ -123,7 +123,7 @@ def packets(made: Page, conservation: dict[str, Any]) -> None:
 
 
 def _dropped(hop: dict[str, Any]) -> str:
-    """How many, and why."""
+    """Returns the counts of dropped packets with their reasons."""
     reasons, words = _columns.reasons(), _columns.lost()
     dropped = {name: hop[f"dropped_{name}"] for name in reasons if f"dropped_{name}" in hop}
     told = [f"{number(count)} {words[reasons[name]['column']]}" for name, count in dropped.items() if count]

@@ -327,7 +327,7 @@ def _stretches(one: pl.DataFrame, most: int, *columns: pl.Expr, last: str) -> pl
 
 
 def _spread_over(flows: list[dict[str, Any]], most: int) -> list[dict[str, Any]]:
-    """At most so many, evenly over their order, the first and the last among them."""
+    """Returns at most so many flows, evenly over their order, the first and the last among them."""
     if len(flows) <= most:
         return flows
     return [flows[round(index * (len(flows) - 1) / (most - 1))] for index in range(most)]

@@ -131,7 +131,7 @@ def _range_of_delays(values: Sequence[float]) -> str:
 
 
 def _range(values: Sequence[float], scale: float, unit: str, digits: int = 4) -> str:
-    """From the least to the most, if there are several."""
+    """Returns the values as text: from the least to the most, if there are several."""
     if len(values) < 2:
         return ""
     return f"{number(scale * min(values), digits)} to {number(scale * max(values), digits)} {unit}".rstrip()

@@ -94,7 +94,7 @@ class Tables:
             raise ScenarioError(sql.told(error)) from None
 
     def count(self, name: str, where: str) -> int:
-        """How many rows of a table or view a condition is true of, over all seeds."""
+        """Returns the number of rows of a table or view for which a condition is true, over all seeds."""
         ((found,),) = self.query(f"SELECT count(*) FROM {quoted(name)} WHERE {where}")  # noqa: S608 - quoted
         return int(found)
 

@@ -269,7 +269,7 @@ class _Progress:
         self._lock = threading.Lock()
 
     def add(self, weight: float) -> None:
-        """So much more is done."""
+        """Adds a weight to what is done."""
         with self._lock:
             self._done += weight
             if self._tell:
@@ -321,12 +321,12 @@ def _published(item: Item) -> pl.DataFrame | None:
 
 
 def _weight(sweep: Sweep) -> int:
-    """How much of the whole a sweep is: its runs."""
+    """Returns the weight of a sweep: its runs."""
     return len(sweep.points) * sweep.replications
 
 
 def _bits(sweep: Sweep) -> float:
-    """How long a run takes, as far as is known: what the last hop sends in the time that is simulated."""
+    """Returns a measure of how long a run takes: the bits that the last hop sends in the simulated time."""
     most = 0.0
     for point in (sweep.points[0], sweep.points[-1]):
         try:

@@ -124,13 +124,13 @@ def listing(papers: Iterable[Paper]) -> str:
 
 
 def verdicts(papers: Papers) -> dict[str, int]:
-    """How many claims have each verdict, the best first; those that none has are left out."""
+    """Returns the number of claims with each verdict, the best first; those that none has are left out."""
     found = [judgement.verdict for _, outcomes in papers for outcome in outcomes for judgement in outcome.judgements]
     return {verdict: found.count(verdict) for verdict in claims.VERDICTS if verdict in found}
 
 
 def by_kind(papers: Papers) -> dict[str, dict[str, int]]:
-    """How many sentences of each kind have each verdict, without studies of our own.
+    """Returns the number of sentences of each kind with each verdict, without studies of our own.
 
     A sentence that several claims are of counts once.
     """
@@ -151,7 +151,7 @@ def by_kind(papers: Papers) -> dict[str, dict[str, int]]:
 
 
 def by_kind_in_words(counts: dict[str, dict[str, int]]) -> str:
-    """In a sentence, how many of each kind hold; those that hold weakly do not count."""
+    """Returns a sentence on how many of each kind hold; those that hold weakly do not count."""
     of = {kind: (counts[kind].get(claims.HOLDS, 0), sum(counts[kind].values())) for kind in counts}
     parts = []
     said = [

@@ -34,7 +34,7 @@ class Predicate:
         return self.margin(value) > 0 or (self.closed and self.margin(value) == 0)
 
     def margin(self, value: float) -> float:
-        """How far inside the value is; negative outside."""
+        """Returns how far inside the value is; negative outside."""
         above = float("inf") if self.low is None else value - self.low
         below = float("inf") if self.high is None else self.high - value
         return min(above, below)

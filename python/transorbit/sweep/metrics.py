@@ -128,7 +128,7 @@ class Precision:
         return half_width <= self.half_width * (abs(mean) if self.relative else 1)
 
     def more(self, mean: float, half_width: float, count: int) -> int:
-        """How many replications to look at next: what the spread up to now asks for, at most twice as many."""
+        """Returns the replications to look at next: as many as the spread so far asks for, at most twice as many."""
         if not half_width > 0:
             # Fewer than two values: nothing is known of the spread.
             return min(self.most, 2 * count)

@@ -58,7 +58,7 @@ class Progress:
 
     @property
     def left_s(self) -> float | None:
-        """How long the rest takes if it goes on like this."""
+        """The seconds that the rest takes at the present pace."""
         return (self.total - self.done) / self.rate if self.computed else None
 
 

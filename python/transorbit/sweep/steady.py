@@ -14,7 +14,7 @@ _LOOKED_AT = "goodput_bps"
 
 
 def averages(series: pl.DataFrame, warm_up: float | str) -> list[dict[str, Any]]:
-    """For each flow, in their order: `steady_from_s`, and the mean of each column of the series from there on.
+    """Returns for each flow, in their order, `steady_from_s` and the mean of each column of the series from there on.
 
     Rates and counts of the series are those of the interval that ends at the instant; only intervals that begin at the
     end of the warm-up or later are averaged. With "auto" each flow's warm-up ends where MSER-5 says, from its goodput,

@@ -252,5 +252,5 @@ def _way(route: tuple[str, str], chart: to.constellation.Map, *, short: bool = F
 
 
 def _utc(epoch: str, seconds: float) -> str:
-    """An instant after the epoch, to a second."""
+    """Returns an instant after the epoch as text, to a second."""
     return f"{datetime.fromisoformat(epoch) + timedelta(seconds=seconds):%Y-%m-%d %H:%M:%S}"
