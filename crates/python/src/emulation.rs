@@ -16,7 +16,8 @@ use crate::table::ArrowTable;
 /// Packets read from devices, carried by a run, and written to devices when their time has come.
 #[pyclass(module = "transorbit._core", frozen)]
 pub(crate) struct Emulation {
-    /// By which the devices come; it is closed when the other process ends. The other end goes to that process.
+    /// The socket over which the devices come; it is closed when the other process ends. The other end goes to that
+    /// process.
     inside: UnixStream,
     theirs: Mutex<Option<UnixStream>>,
     /// A socket pair: a byte written to the second ends a call of `run`.

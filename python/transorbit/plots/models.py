@@ -16,7 +16,7 @@ _EVENTS = (
     ("user-handover", style.ORANGE, "user handover"),
     ("gateway-handover", style.GREY, "gateway handover"),
 )
-# Interrupts a line.
+# A value that interrupts a line.
 _GAP = float("nan")
 # More of a kind would hide the delay.
 _MOST_MARKED = 50

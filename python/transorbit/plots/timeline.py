@@ -81,7 +81,7 @@ def _flow(result: Result, wanted: int | None) -> dict[str, Any]:
 
 
 def _says_something(column: pl.Series) -> bool:
-    """Whether a column has a value: a queue one above zero, an attenuation two."""
+    """Whether a column is worth a panel: a queue with a value above zero, an attenuation with two values."""
     if column.name == "queue_packets":
         return bool(column.max())
     return column.null_count() < len(column) and (column.name != "attenuation_db" or column.n_unique() > 1)

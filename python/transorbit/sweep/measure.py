@@ -137,7 +137,7 @@ def _slip(error: duckdb.Error, expression: str, runs: pl.DataFrame, flows: pl.Da
         name = found[1]
         return f'no column "{name}"{hint(_written(name), map(_written, columns))}'
     if found := re.match(r'Referenced table "(.+?)" not found', text):
-        # To SQL, what stands before a dot is a table.
+        # SQL takes the name before a dot for a table.
         dotted = re.search(rf"(?<![\w.]){re.escape(found[1])}\.\w+", expression, re.IGNORECASE)
         name = dotted[0] if dotted else found[1]
         if name in columns or not dotted:

@@ -25,7 +25,7 @@ class Pool(Protocol):
 
     @property
     def stalled(self) -> bool:
-        """Whether there is nobody who could compute."""
+        """Whether no worker is there that could compute."""
         ...
 
     def submit(self, task: Task) -> None:

@@ -94,7 +94,7 @@ class SweepResult:
             try:
                 kept = Store(store, reading=True)
             except ScenarioError as error:
-                # Where nothing may be written SQLite cannot always read either: the tables will do.
+                # SQLite cannot always read a folder in which nothing may be written: the tables will do.
                 unreadable = error
             else:
                 try:

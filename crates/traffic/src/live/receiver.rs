@@ -76,7 +76,7 @@ struct Frame {
     captured: Time,
     first_packet: u64,
     missing: u64,
-    /// Where it ends in the byte stream.
+    /// The offset after it in the byte stream.
     end: u64,
     fate: Fate,
 }

@@ -36,7 +36,7 @@ pub struct CubicConfig {
     pub fast_convergence: bool,
     /// Whether the window grows at least as Reno's would (section 4.3).
     pub reno_friendly: bool,
-    /// Whose arithmetic: `"rfc9438"` follows the curve in real numbers; `"linux"` counts whole segments, and looks at
+    /// The rule of growth: `"rfc9438"` follows the curve in real numbers; `"linux"` counts whole segments, and looks at
     /// the curve when the window has moved or 1/32 s has passed; `"linux-2.6.22"` is CUBIC 2.1, which counts
     /// acknowledgments, knows how many segments one of them answers, and grows by at most 16 segments in 100 ms. By
     /// default the first; profile `linux` has the second, `ns2-linux` the third.
@@ -47,7 +47,7 @@ pub struct CubicConfig {
     pub hystart: Option<HyStart>,
 }
 
-/// Whose arithmetic CUBIC's window grows by.
+/// The rule of arithmetic by which CUBIC's window grows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum CubicRule {

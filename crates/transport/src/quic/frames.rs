@@ -143,7 +143,7 @@ impl Reader<'_> {
         Some(())
     }
 
-    /// RFC 9000 section 16.
+    /// Returns the next variable-length integer (RFC 9000 section 16).
     pub fn varint(&mut self) -> Option<u64> {
         let first = *self.0.first()?;
         let len = 1 << (first >> 6);

@@ -136,7 +136,7 @@ fn keys() -> Keys {
     }
 }
 
-/// Where one end stands.
+/// The step of one end in the handshake.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Step {
     /// Client: the ClientHello is to be sent.

@@ -29,9 +29,9 @@ pub struct QuicPacket {
 /// length.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Answered {
-    /// Where in the stream what the application has written ends.
+    /// The offset after the bytes that the application has written.
     pub(super) written: u64,
-    /// Where what it had read ended when it wrote last.
+    /// The offset up to which the application had read when it last wrote.
     pub(super) read: u64,
 }
 

@@ -23,7 +23,7 @@ impl Usage {
         Usage { full: false, most: 0, until: 0, srtt: INITIAL_RTT, spaced_by: INITIAL_RTT }
     }
 
-    /// Data wait, and the window is full with `in_flight`: of all signs in a round trip the strongest. The next packet
+    /// Data wait, and the window is full with `in_flight`: the strongest of all signs in a round trip. The next packet
     /// will be `next`.
     pub fn fill(&mut self, in_flight: u32, next: u64) {
         self.begin_round(true, in_flight, next);

@@ -141,7 +141,8 @@ impl Linux {
         if w_max == 0 { per.min(20) } else { per }
     }
 
-    /// Section 4.3: so many that the window becomes Reno's, if it is behind.
+    /// Section 4.3: returns the acknowledged segments for one more with which the window becomes Reno's, if it is
+    /// behind.
     fn per_reno(&mut self, cwnd: u32) -> u32 {
         let Some(epoch) = &mut self.epoch else { return u32::MAX };
         let each = (u64::from(cwnd) * self.reno_eighths / 8).max(1);

@@ -16,7 +16,7 @@ pub(in crate::tcp) struct Rtt {
     rttvar: Duration,
     min: Duration,
     min_at: Time,
-    /// Without back-off.
+    /// The time-out without back-off.
     base_rto: Duration,
     backoff: u32,
 }
