@@ -84,6 +84,7 @@ pub(super) struct Sender {
     entropy: u64,
     byte_stream: ByteStream,
     /// Offsets after which the application wants a segment to end (`MSG_EOR`), those not reached yet.
+    #[expect(clippy::box_collection, reason = "few connections have records")]
     records: Option<Box<VecDeque<u64>>>,
     peer: PeerWindow,
     board: Scoreboard,

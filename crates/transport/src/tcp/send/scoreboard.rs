@@ -61,6 +61,7 @@ pub(super) struct Scoreboard {
     pub(super) frontier: u64,
     pub(super) above: u32,
     /// For each slot what had been delivered, if that is kept.
+    #[expect(clippy::box_collection, reason = "few controllers ask for them")]
     states: Option<Box<VecDeque<SentState>>>,
     /// The order of sending, once it differed from that of the slots.
     sending: Option<Box<Sending>>,
@@ -151,7 +152,6 @@ impl Scoreboard {
     }
 
     /// Number of the oldest slot.
-    #[inline]
     pub fn front_number(&self) -> u64 {
         self.first
     }
