@@ -116,7 +116,9 @@ impl Comparison {
 
 /// The probability that the largest number of retransmissions among `datagrams` is `retransmissions`, if each
 /// transmission is lost with probability `loss`.
-/// - (1 - p^R)^D`.
+///
+/// Of one datagram that is equation 4, `(1 - p) p^R`; of more it is equations 5 and 6, whose sum over how many
+/// datagrams are retransmitted less often is `(1 - p^(R+1))^D - (1 - p^R)^D`.
 ///
 /// # Errors
 /// `loss` is no probability, or `datagrams` is 0.

@@ -108,7 +108,7 @@ def _has_access(flow: dict[str, Any]) -> bool:
     return flow["access_kind"] is not None
 
 
-def _of(key: str, unit: str = "", scale: float = 1.0, *, has: Callable[[dict[str, Any]], bool] = _any) -> _Column:
+def _column(key: str, unit: str = "", scale: float = 1.0, *, has: Callable[[dict[str, Any]], bool] = _any) -> _Column:
     """A column of the flows under its own name, in a unit."""
 
     def value(flow: dict[str, Any]) -> object:
@@ -117,16 +117,16 @@ def _of(key: str, unit: str = "", scale: float = 1.0, *, has: Callable[[dict[str
     return _columns.label(key) + (f" ({unit})" if unit else ""), value, has
 
 
-def _delay(flows: list[dict[str, Any]], key: str, *, has: Callable[[dict[str, Any]], bool] = _any) -> _Column:
+def _delay_column(flows: list[dict[str, Any]], key: str, *, has: Callable[[dict[str, Any]], bool] = _any) -> _Column:
     unit, scale = delay_unit(max((flow[key] for flow in flows if flow.get(key) is not None), default=0.0))
-    return _of(key, unit, 1 / scale, has=has)
+    return _column(key, unit, 1 / scale, has=has)
 
 
 _WHO: list[_Column] = [
-    _of("id"),
-    _of("user"),
-    _of("direction"),
-    _of("traffic"),
+    _column("id"),
+    _column("user"),
+    _column("direction"),
+    _column("traffic"),
     (_columns.label("transport"), text.transport, _any),
 ]
 
@@ -134,33 +134,33 @@ _WHO: list[_Column] = [
 def _more(flows: list[dict[str, Any]]) -> list[_Column]:
     """The columns after the goodput, delays in the unit that suits the greatest of them."""
     return [
-        _delay(flows, "rtt_mean_s", has=is_controlled),
-        _delay(flows, "one_way_delay_mean_s"),
-        _delay(flows, "one_way_delay_p95_s"),
-        _of("sent_packets"),
-        _of("loss_ratio", "%", 100),
-        _of("retransmitted_packets", has=is_controlled),
-        _of("spurious_retransmissions", has=is_controlled),
-        _of("dupack_events", has=is_controlled),
-        _of("rto_events", has=is_controlled),
-        _of("cwnd_mean_packets", has=is_controlled),
-        _delay(flows, "jitter_s", has=is_voice),
-        _of("lost_late", has=is_voice),
-        _of("startup_s", "s", has=is_video),
-        _of("rebuffers", has=is_video),
-        _of("rebuffer_s", "s", has=is_video),
-        _of("bitrate_mean_bps", "Mbit/s", 1e-6, has=_has("video")),
-        _of("bitrate_switches", has=_has("video")),
-        _of("qoe", has=_has("video")),
-        _of("latency_mean_s", "s", has=_has("live")),
-        _of("latency_p95_s", "s", has=_has("live")),
-        _of("late_ratio", "%", 100, has=lambda flow: flow["late_ratio"] is not None),
-        _delay(flows, "response_p95_s", has=_has("game")),
-        _delay(flows, "response_p99_s", has=_has("game")),
-        _of("mos", has=lambda flow: flow["mos"] is not None),
-        _of("access_kind", has=_has_access),
-        _of("first_packet_s", "s", has=_has_access),
-        _of("completion_s", "s", has=lambda flow: flow["completion_s"] is not None),
+        _delay_column(flows, "rtt_mean_s", has=is_controlled),
+        _delay_column(flows, "one_way_delay_mean_s"),
+        _delay_column(flows, "one_way_delay_p95_s"),
+        _column("sent_packets"),
+        _column("loss_ratio", "%", 100),
+        _column("retransmitted_packets", has=is_controlled),
+        _column("spurious_retransmissions", has=is_controlled),
+        _column("dupack_events", has=is_controlled),
+        _column("rto_events", has=is_controlled),
+        _column("cwnd_mean_packets", has=is_controlled),
+        _delay_column(flows, "jitter_s", has=is_voice),
+        _column("lost_late", has=is_voice),
+        _column("startup_s", "s", has=is_video),
+        _column("rebuffers", has=is_video),
+        _column("rebuffer_s", "s", has=is_video),
+        _column("bitrate_mean_bps", "Mbit/s", 1e-6, has=_has("video")),
+        _column("bitrate_switches", has=_has("video")),
+        _column("qoe", has=_has("video")),
+        _column("latency_mean_s", "s", has=_has("live")),
+        _column("latency_p95_s", "s", has=_has("live")),
+        _column("late_ratio", "%", 100, has=lambda flow: flow["late_ratio"] is not None),
+        _delay_column(flows, "response_p95_s", has=_has("game")),
+        _delay_column(flows, "response_p99_s", has=_has("game")),
+        _column("mos", has=lambda flow: flow["mos"] is not None),
+        _column("access_kind", has=_has_access),
+        _column("first_packet_s", "s", has=_has_access),
+        _column("completion_s", "s", has=lambda flow: flow["completion_s"] is not None),
         (
             "Page, mean (s)",
             lambda flow: flow["web"]["load_mean_s"],
@@ -172,7 +172,7 @@ def _more(flows: list[dict[str, Any]]) -> list[_Column]:
 def _flows(made: Page, flows: list[dict[str, Any]]) -> None:
     made.section("Flows", note="A click on a heading sorts; what the columns mean stands under Definitions.")
     unit, bps = text.unit(statistics.fmean(flow["goodput_bps"] for flow in flows) if flows else 0.0)
-    goodput = _of("goodput_bps", unit, 1 / bps)
+    goodput = _column("goodput_bps", unit, 1 / bps)
     columns = [column for column in (*_WHO, goodput, *_more(flows)) if any(column[2](flow) for flow in flows)]
     shown, caption = flows, ""
     if len(flows) > _ROWS:

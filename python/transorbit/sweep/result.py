@@ -197,8 +197,8 @@ class SweepResult:
             there = set(ok[axis.name])
             values = [axis.written(value) for value in axis.values if value not in there]
             absent += [f"{axis.name} = {', '.join(values)}"] if values else []
-        none = f"; nothing for {'; '.join(absent)}" if absent else ""
-        return f"of {wanted} runs {' and '.join(counts)}{none}"
+        without_runs = f"; nothing for {'; '.join(absent)}" if absent else ""
+        return f"of {wanted} runs {' and '.join(counts)}{without_runs}"
 
     def plot(self, kind: str, **options: Any) -> Figure:
         """Draw it: "lines", "bars", "cdf", "heatmap", "tradeoff" or "spectral-efficiency"; options as `plots.of_sweep`.

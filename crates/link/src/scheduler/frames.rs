@@ -94,7 +94,7 @@ impl ByFrames {
                 while (room > 0.0 || self.schedule.is_empty())
                     && let Some(size) = self.queues.size_at(candidate.user, candidate.packets)
                 {
-                    room -= candidate.add(size);
+                    room -= candidate.plan_packet(size);
                     self.schedule.push_back(candidate.user);
                 }
                 if self.queues.size_at(candidate.user, candidate.packets).is_none() {
@@ -128,8 +128,8 @@ impl Candidate {
         self.gain = utility * self.information;
     }
 
-    /// The coded bits that the next packet takes.
-    fn add(&mut self, size: u32) -> f64 {
+    /// Plans its next packet, of `size` bytes. Returns the coded bits that the packet takes.
+    fn plan_packet(&mut self, size: u32) -> f64 {
         let bits = f64::from(size) * 8.0;
         self.packets += 1;
         self.in_frame += bits;
