@@ -424,7 +424,7 @@ impl LastHop {
         }
     }
 
-    /// Handles arrivals up to `now`, without the transmitter at `now`.
+    /// Handles arrivals and reports up to `now`, without the transmitter at `now`.
     #[cold]
     fn arrive_until(&mut self, now: Time) {
         while self.next < now {
@@ -434,6 +434,7 @@ impl LastHop {
         let free_at = std::mem::replace(&mut self.transmitter.free_at, Time::MAX);
         self.work_at(now);
         self.transmitter.free_at = free_at;
+        self.estimates.advance(now, &mut self.channels);
     }
 
     /// The next arrival at either end, or the end of the burst if packets wait for it; [`Time::MAX`] without any.
