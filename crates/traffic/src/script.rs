@@ -82,7 +82,7 @@ impl Kind for Script {
             let given = ProgramStart { user, start, duration, entropy };
             user += 1;
             let acts = Acts::new(self.service, self.connections, self.largest_datagram());
-            [ScriptSource { program: make(&given), acts, due: Some(start), handed: Time::ZERO }]
+            [ScriptSource { program: make(&given), acts, due: Some(start), last_delivery: Time::ZERO }]
         })
     }
 
@@ -111,8 +111,8 @@ struct ScriptSource {
     program: Box<dyn Program>,
     acts: Acts,
     due: Option<Time>,
-    /// When the last arrival was handed to it: acts in response are due then.
-    handed: Time,
+    /// When the last data arrived: acts in response are due then.
+    last_delivery: Time,
 }
 
 impl ScriptSource {
@@ -136,11 +136,11 @@ impl Source for ScriptSource {
     }
 
     fn poll_timeout(&self) -> Option<Time> {
-        if self.acts.is_empty() { self.due } else { Some(self.handed) }
+        if self.acts.is_empty() { self.due } else { Some(self.last_delivery) }
     }
 
     fn handle_delivered(&mut self, now: Time, connection: u32, end: End, bytes: u64) {
-        self.handed = now;
+        self.last_delivery = now;
         let next = self.program.on_delivered(now, connection, end, bytes, &mut self.acts);
         self.due = ScriptSource::after(now, next).or(self.due);
     }

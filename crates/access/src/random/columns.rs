@@ -56,7 +56,7 @@ impl Columns {
         if index >= self.free {
             return false;
         }
-        self.draw_free(|mut free| {
+        self.with_free(|mut free| {
             free.take(index as usize);
             free
         });
@@ -77,11 +77,11 @@ impl Columns {
     #[inline(always)]
     pub(super) fn draw(&mut self, draw: impl for<'a> FnOnce(FreeColumns<'a>) -> FreeColumns<'a>) {
         self.is_indexed = false;
-        self.draw_free(draw);
+        self.with_free(draw);
     }
 
     #[inline(always)]
-    fn draw_free(&mut self, draw: impl for<'a> FnOnce(FreeColumns<'a>) -> FreeColumns<'a>) {
+    fn with_free(&mut self, draw: impl for<'a> FnOnce(FreeColumns<'a>) -> FreeColumns<'a>) {
         self.free = draw(FreeColumns(&mut self.columns[..self.free as usize])).0.len() as u32;
     }
 

@@ -69,7 +69,7 @@ impl TryRng for Words {
 pub(super) struct Digits<'a, R: ?Sized> {
     rng: &'a mut R,
     fraction: u64,
-    /// Below zero until the next draw.
+    /// Bits of the last draw that are not used yet; below zero only within [`Digits::reserve`].
     bits_left: i32,
 }
 

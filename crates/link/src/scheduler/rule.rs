@@ -59,7 +59,7 @@ impl Rule for ProportionalFairness {
 /// The least information in a score: a user without any information still has a score, so that it does not starve.
 pub const LEAST_INFORMATION: f64 = 1e-3;
 
-/// Of so many users scores are computed at once.
+/// The number of users whose scores are computed at once.
 const AT_ONCE: usize = 32;
 
 /// A queue for each user; serves the user with the highest score.
@@ -83,7 +83,7 @@ impl<R: Rule> ByRule<R> {
             queues: queues.tracking_changes(),
             served: Served::new(users, window),
             weights: Weights::new(users),
-            arrivals: Arrivals::new(users),
+            arrivals: Arrivals::new(if R::TIMED { users } else { 0 }),
             epoch: None,
         }
     }
@@ -167,7 +167,8 @@ impl<R: Rule> ByRule<R> {
         for user in 0..self.queues.users() as u32 {
             let weight = self.weights.of(user);
             if weight > f64::NEG_INFINITY && view.may_start(user) {
-                let score = self.rule.score(weight, now_s - self.arrivals.seconds_of(user), &waiting_users);
+                let waited = |user| now_s - self.arrivals.seconds_of(user);
+                let score = if R::TIMED { self.rule.score(weight, waited(user), &waiting_users) } else { weight };
                 if score > best.0 {
                     best = (score, Some(user));
                 }
@@ -206,14 +207,14 @@ impl<R: Rule> ByUser for ByRule<R> {
     }
 }
 
-/// The highest score of users side by side, each by its place and its weight.
+/// The highest score of those side by side, each by its place and its weight.
 #[inline(always)]
-fn highest<const USERS: usize>(weights: &[f64; USERS], score: impl Fn(usize, f64) -> f64) -> f64 {
+fn highest<const COUNT: usize>(weights: &[f64; COUNT], score: impl Fn(usize, f64) -> f64) -> f64 {
     const LANES: usize = 8;
     // In lanes that the compiler processes at once, because otherwise each comparison waits for the one before. All
     // lengths are constants.
     let mut lanes = [f64::NEG_INFINITY; LANES];
-    for first in (0..USERS).step_by(LANES) {
+    for first in (0..COUNT).step_by(LANES) {
         for lane in 0..LANES {
             lanes[lane] = higher(lanes[lane], score(first + lane, weights[first + lane]));
         }

@@ -5,13 +5,13 @@ use units::{Duration, Time};
 use crate::path::rounding::nearest;
 use crate::path::trace::Point;
 
-/// The delays of a trace from a point to the next, linear in between. Who asks for many instants, one near the other,
-/// looks up the points once.
+/// The delays of a trace from a point to the next, linear in between: for callers that ask for many instants near each
+/// other, so that the points are looked up once.
 #[derive(Clone, Copy, Debug)]
 pub struct Stretch {
     from: Time,
     until: Time,
-    /// Of all of it, in nanoseconds.
+    /// The whole length in nanoseconds.
     length: f64,
     delay: Option<Line>,
     last_link: Option<Line>,
@@ -41,16 +41,17 @@ impl Stretch {
         }
     }
 
-    /// Whether it is where `now` is.
+    /// Whether `now` lies in this stretch.
     #[inline]
     pub fn holds(&self, now: Time) -> bool {
         self.from <= now && now < self.until
     }
 
     /// The delay at `now`, and its part from the serving satellite to the user where the path has one; `None` during an
-    /// outage. Before its begin the values there.
+    /// outage. `now` is before the end; before the begin the values there hold.
     #[inline]
     pub fn delays(&self, now: Time) -> Option<(Duration, Option<Duration>)> {
+        debug_assert!(now < self.until || self.until == Time::MAX, "{now} is not before {}", self.until);
         let share = now.since(self.from).as_nanos_f64() / self.length;
         let at = |line: Line| {
             Duration::from_nanos(line.begin.as_nanos().saturating_add_signed(nearest(line.change * share)))

@@ -143,7 +143,7 @@ impl DelayTrace {
         self.stretch(now).last_link_delay(now)
     }
 
-    /// The delays around `now`, for who asks for many instants.
+    /// The delays around `now`, for callers that ask for many instants near each other.
     pub fn stretch(&self, now: Time) -> Stretch {
         let i = self.index.last_until(&self.points, now);
         Stretch::new(&self.points[i], self.points.get(i + 1))

@@ -6,8 +6,8 @@ use std::collections::BinaryHeap;
 /// Delays in microseconds, of which the 95th percentile is asked for: exact for the first 4096 up to an hour, to three
 /// digits for more.
 ///
-/// The greatest of the first 4096 are kept, which the percentile is among. From more than 205 on, or the first above an
-/// hour, all are counted in a histogram, whose counters reach from the least to the greatest delay only.
+/// The greatest of the first 4096 are kept, which the percentile is among. Once there are more than 205, or one
+/// longer than an hour, all are counted in a histogram, whose counters reach from the least to the greatest delay only.
 #[derive(Debug, Default)]
 pub(crate) struct Distribution {
     /// The greatest delays, the least of them on top; empty when there are more than [`FEW`].
@@ -43,20 +43,20 @@ impl Distribution {
             self.count(micros);
             return;
         }
-        let exact = u32::try_from(micros).unwrap_or(LONG);
+        let kept = u32::try_from(micros).unwrap_or(LONG);
         if self.counts.is_empty() {
-            if self.greatest.len() < GREATEST && exact != LONG {
-                return self.keep(exact);
+            if self.greatest.len() < GREATEST && kept != LONG {
+                return self.keep(kept);
             }
             self.count_greatest();
         }
         self.count(micros);
         if self.greatest.len() < GREATEST {
-            self.keep(exact);
-        } else if self.greatest.peek().is_some_and(|least| exact > least.0)
+            self.keep(kept);
+        } else if self.greatest.peek().is_some_and(|least| kept > least.0)
             && let Some(mut least) = self.greatest.peek_mut()
         {
-            *least = Reverse(exact);
+            *least = Reverse(kept);
         }
     }
 

@@ -20,8 +20,8 @@ impl Ledger {
         Ledger { packets: Packets::default(), recorder, departures: Departures::default() }
     }
 
-    /// A packet is sent whose payload is in its slot: returns what a network asks of the payload. `received`: whether
-    /// its receiver has its data already, asked of retransmissions only. `head`: its head, by that and its number.
+    /// Sends a packet whose payload is in its slot. Returns the payload's outline. `received`: whether the receiver has
+    /// the data already, asked of retransmissions only. `head` makes the head from the outline and the packet's number.
     #[inline(always)]
     pub(super) fn send(
         &mut self,

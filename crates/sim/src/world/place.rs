@@ -299,13 +299,13 @@ impl Place {
     pub(super) fn hand_over(&mut self, now: Time, recorder: &mut Recorder) -> bool {
         let mut has_moved = false;
         while let Some(event) = self.path.service.poll_event(now) {
-            let what = match event {
+            let kind = match event {
                 Event::HandOver { .. } => EventKind::HandOver,
                 Event::Halt => EventKind::Halt,
                 Event::Resume => EventKind::Resume,
                 Event::Gateway => EventKind::Gateway,
             };
-            recorder.happened(now, what, None);
+            recorder.happened(now, kind, None);
             match event {
                 Event::HandOver { resume, transfer } => self.last_hop.hand_over(now, resume, transfer),
                 Event::Halt => self.last_hop.halt(now),

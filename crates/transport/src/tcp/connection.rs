@@ -371,12 +371,12 @@ impl Connection {
         }
     }
 
-    /// A handshake is in progress.
+    /// Returns the handshake of a connection that is not open yet.
     fn handshake(&mut self) -> &mut Handshake {
         self.handshake.as_mut().expect("a connection that is not open yet")
     }
 
-    /// The next segment is this reset, if any.
+    /// Makes this reset the next segment, if there is one.
     #[cold]
     fn reset(&mut self, reset: Option<Reset>) {
         self.reset_due = reset.map(Box::new);

@@ -279,7 +279,7 @@ enum State {
 const NONE: u32 = u32::MAX;
 
 impl Neighbours {
-    /// With the packets that wait; none was decoded.
+    /// Begins with the packets that wait, and an empty list of decoded ones.
     fn begin<'a>(&mut self, slots: &impl Slots<'a>, waiting: &[u32]) {
         self.states.clear();
         self.states.resize(slots.packets(), State::Decoded);

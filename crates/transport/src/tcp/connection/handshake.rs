@@ -10,7 +10,7 @@ use super::super::send::{echo_age, timestamp};
 const LINEAR: u32 = 4;
 
 /// The SYN or SYN-ACK in flight, and what the peer's said.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Handshake {
     /// The segment is to be sent (again).
     pub due: bool,

@@ -1,5 +1,7 @@
 //! The handshake: what the two SYNs say and agree on (RFC 9293 section 3.5).
 
+use std::sync::Arc;
+
 use units::{Duration, Ecn, Time};
 
 use super::super::accecn::{ace, handshake_ace};
@@ -107,9 +109,7 @@ impl Connection {
         let (own, options) =
             if self.timestamps { (self.settings.mss, TIMESTAMPS) } else { (self.settings.advertised_mss(), 0) };
         let mss = u32::from(peer.mss).saturating_sub(options).min(own).max(1);
-        let echo = self.handshake_echo(segment);
-        let early = self.is_open_early();
-        let syn_lost = self.handshake.as_ref().is_some_and(|handshake| handshake.lost(&self.settings, echo));
+        let (echo, handshake) = (self.handshake_echo(segment), *self.handshake());
         self.send.open(
             now,
             &Opening {
@@ -118,10 +118,10 @@ impl Connection {
                     sack: self.settings.sack && peer.sack_permitted,
                     timestamps: self.timestamps,
                     ecn: self.marks.mode,
-                    early,
+                    early: handshake.early,
                 },
                 syn_marked: self.state == State::SynSent && ace(segment.flags) == handshake_ace(Ecn::Ce),
-                syn_lost,
+                syn_lost: handshake.lost(&self.settings, echo),
                 rtt,
                 una: if self.state == State::SynSent { segment.ack } else { 1 },
                 syn_end: 1 + self.syn_data(),
@@ -157,9 +157,8 @@ impl Connection {
         if let Some(feedback) = self.marks.accurate.as_mut().filter(|_| peer.is_some()) {
             segment.accecn = feedback.option(segment.option_room());
         }
-        if let Some(handshake) = &mut self.handshake {
-            handshake.on_sent(now, &self.settings);
-        }
+        let settings = Arc::clone(&self.settings);
+        self.handshake().on_sent(now, &settings);
         self.counters.segments_sent += 1;
         sent
     }

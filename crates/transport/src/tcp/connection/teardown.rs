@@ -24,12 +24,13 @@ impl Connection {
         }
     }
 
-    /// Whether the peer has sent its FIN, and all before it has arrived.
+    /// Whether nothing more comes from the peer while this end may send: its FIN has arrived with all before it, or the
+    /// connection is over.
     pub fn has_been_closed(&self) -> bool {
         matches!(self.state, State::CloseWait | State::LastAck | State::Closed)
     }
 
-    /// Whether this end is done sending: its FIN is acknowledged.
+    /// Whether this end is done sending: its FIN is acknowledged, or the connection is over.
     pub fn has_finished(&self) -> bool {
         matches!(self.state, State::FinWait2 | State::Closed)
     }

@@ -4,7 +4,7 @@ use units::{Duration, Time};
 
 use crate::tcp::accecn::Marks;
 
-/// The news of an acknowledgment.
+/// Changes that an acknowledgment brings.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct News {
     /// The cumulative acknowledgment advanced, by so many segments and bytes.

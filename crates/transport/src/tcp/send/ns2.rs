@@ -22,7 +22,7 @@ use crate::state::CongestionState;
 use crate::tcp::config::{Dupthresh, RtoRestart};
 use crate::tcp::info::Counters;
 
-/// The news of an acknowledgment.
+/// Changes that an acknowledgment brings, for the rules of ns-2.
 #[derive(Clone, Copy, Debug, Default)]
 struct Ns2News {
     acked: u32,

@@ -280,7 +280,11 @@ impl Sender {
         while records.front().is_some_and(|end| *end <= nxt) {
             records.pop_front();
         }
-        records.front().map_or(u64::MAX, |end| end - nxt)
+        let left = records.front().map(|end| end - nxt);
+        if left.is_none() {
+            self.records = None;
+        }
+        left.unwrap_or(u64::MAX)
     }
 
     /// Sends `len` bytes of new data, and the FIN after them if `fin`; `push` if they end a group.

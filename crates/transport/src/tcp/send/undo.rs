@@ -4,7 +4,7 @@ use units::Time;
 
 use super::timestamp::timestamp;
 
-/// From the first reduction or retransmission on.
+/// The reduction that may be undone: kept from the first reduction or retransmission on.
 #[derive(Debug, Default)]
 pub(super) struct Undo(Option<Box<Reduction>>);
 
