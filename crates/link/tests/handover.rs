@@ -4,7 +4,7 @@ mod common;
 
 use std::sync::{Arc, Mutex};
 
-use channel::{CLEAR, ERASED};
+use channel::{CLEAR, Channel, ERASED};
 use common::{Run, Scripted, config, ms, packet, uniform_block_fading, us};
 use link::{DropReason, Output, Propagation, Transfer};
 use serde_json::{Value, json};
@@ -62,6 +62,42 @@ fn an_interruption_lets_the_burst_on_the_air_go_on_and_begins_no_other() {
     assert_eq!(delivered_at(&run), [(6000, 0), (9000, 1), (10_000, 2)]);
     let report = run.hop.report(Duration::from_millis(10));
     assert_eq!((report.handovers, report.dropped[DropReason::Handover], report.utilisation), (1, 0, 0.3));
+}
+
+/// A clear channel that notes when reports on it are made.
+struct Reporting(Arc<Mutex<Vec<Time>>>);
+
+impl Channel for Reporting {
+    fn burst_snr(&mut self, _now: Time) -> Db {
+        CLEAR
+    }
+
+    fn attenuation(&mut self, _now: Time) -> Option<Db> {
+        None
+    }
+
+    fn estimated_snr(&mut self, now: Time) -> Db {
+        self.0.lock().unwrap().push(now);
+        CLEAR
+    }
+}
+
+/// The report that is made at the instant of a handover goes to the satellite that serves until then, and is lost with
+/// it: the next one is made an interval later.
+#[test]
+fn the_report_of_a_handovers_instant_is_that_of_the_old_satellite() {
+    let made: Arc<Mutex<Vec<Time>>> = Arc::default();
+    let settings = json!({
+        "rate": "17.84 Mbit/s", "delay": "5 ms", "scheduler": { "kind": "pf" },
+        "estimate": { "interval": "10 ms", "age": "15 ms" },
+    });
+    let channel = Reporting(Arc::clone(&made));
+    let mut run = Run::of(settings, vec![Box::new(channel)], Some(&uniform_block_fading(4, 200)));
+    run.hand_over(ms(20), ms(20), LOSE);
+    assert_eq!(begun_at(&made), [0, 10_000, 20_000]);
+    run.run_until(ms(30));
+    run.hop.halt(ms(30));
+    assert_eq!(begun_at(&made), [0, 10_000, 20_000, 30_000]);
 }
 
 #[test]
