@@ -89,8 +89,8 @@ impl Estimates {
         }
     }
 
-    /// A new sender without reports takes over at `from`, not before the instant of the last [`Estimates::advance`]: each
-    /// channel counts as clear until its next report.
+    /// A new sender without reports takes over at `from`, not before the instant of the last [`Estimates::advance`]:
+    /// each channel counts as clear until its next report.
     pub fn forget(&mut self, from: Time) {
         self.epoch += 1;
         if self.config.age.is_zero() {

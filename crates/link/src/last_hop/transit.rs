@@ -4,7 +4,8 @@ use std::collections::VecDeque;
 
 use units::{Duration, Time};
 
-/// Bursts or feedback in flight. Most arrive in the order in which they were sent, but one from a closer satellite may overtake.
+/// Bursts or feedback in flight. Most arrive in the order in which they were sent, but one from a closer satellite may
+/// overtake.
 pub(super) struct Transit<T> {
     queue: VecDeque<(Time, T)>,
     /// The next arrival; [`Time::MAX`] without a message.

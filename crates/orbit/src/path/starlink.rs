@@ -21,7 +21,8 @@ use serde::{Deserialize, Serialize};
 use units::{Duration, FieldError, Files, RateOverTime, Time, chance};
 
 use super::measured::{LossOverTime, Measured};
-use super::trace::{DelayTrace, Point};
+use super::stretch::Point;
+use super::trace::DelayTrace;
 use super::transit::NoRoute;
 use super::{Kind, is_default};
 use crate::csv::read_text;

@@ -1,9 +1,18 @@
-//! The delays of a trace between two of its points.
+//! The points of a trace, and the delays between two of them.
 
 use units::{Duration, Time};
 
 use crate::path::rounding::nearest;
-use crate::path::trace::Point;
+
+/// The delay from an instant on. Of two points at one instant, the first ends the interval before.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Point {
+    pub at: Time,
+    /// `None`: from here to the next point there is no route.
+    pub delay: Option<Duration>,
+    /// Propagation delay from the serving satellite to the user; `None` for paths without satellites.
+    pub last_link: Option<Duration>,
+}
 
 /// The delays of a trace from a point to the next, linear in between: for callers that ask for many instants near each
 /// other, so that the points are looked up once.

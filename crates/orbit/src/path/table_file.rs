@@ -11,7 +11,8 @@ use units::{Duration, FieldError, RateOverTime, Time};
 
 use super::columns::{Column, Directions, Quantity, column, nothing_known};
 use super::measured::{LossOverTime, Measured};
-use super::trace::{DelayTrace, Point};
+use super::stretch::Point;
+use super::trace::DelayTrace;
 use crate::csv::{Line, rows};
 
 /// Times since 1970 are larger than this many seconds, and those since the start of a measurement smaller: three years.

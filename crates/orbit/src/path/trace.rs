@@ -5,7 +5,7 @@ use units::{Duration, FieldError, Time};
 use crate::path::change::Change;
 use crate::path::look::{Look, StoredLook};
 use crate::path::measured::Measured;
-use crate::path::stretch::Stretch;
+use crate::path::stretch::{Point, Stretch};
 
 /// The one-way propagation delay of a path over time, with the route intervals.
 ///
@@ -21,16 +21,6 @@ pub struct DelayTrace {
     warnings: Vec<String>,
     /// Rates and losses measured beside the delay, and the delay from the users where it is another one.
     beside: Option<Box<(Measured, Option<DelayTrace>)>>,
-}
-
-/// The delay from an instant on. Of two points at one instant, the first ends the interval before.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Point {
-    pub at: Time,
-    /// `None`: from here to the next point there is no route.
-    pub delay: Option<Duration>,
-    /// Propagation delay from the serving satellite to the user; `None` for paths without satellites.
-    pub last_link: Option<Duration>,
 }
 
 /// An interval with one route, or without any; it ends where the next begins.

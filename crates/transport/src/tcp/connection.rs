@@ -4,8 +4,8 @@
 //! connection woken at `poll_timeout`. Simplified, beside what the module says: a connection never gives up
 //! retransmitting unless its application sets a user timeout.
 //!
-//! Its methods call one way: those of this file over plain, poll, opening, early and teardown, each over the ones named
-//! after it. The SYN in flight, the feedback of marks and a reset that is due are owners of their own.
+//! Its methods call one way: those of this file over plain, poll, opening, early, teardown and status, each over the
+//! ones named after it. The SYN in flight, the feedback of marks and a reset that is due are owners of their own.
 
 mod early;
 mod handshake;
@@ -14,6 +14,7 @@ mod opening;
 mod plain;
 mod poll;
 mod reset;
+mod status;
 mod teardown;
 
 use std::sync::Arc;
@@ -369,17 +370,6 @@ impl Connection {
         if self.send.fin_sent() || self.recv.finished() {
             self.follow_teardown();
         }
-    }
-
-    /// Returns the handshake of a connection that is not open yet.
-    fn handshake(&mut self) -> &mut Handshake {
-        self.handshake.as_mut().expect("a connection that is not open yet")
-    }
-
-    /// Makes this reset the next segment, if there is one.
-    #[cold]
-    fn reset(&mut self, reset: Option<Reset>) {
-        self.reset_due = reset.map(Box::new);
     }
 
     /// Whether a segment has data that did not arrive before.

@@ -38,11 +38,6 @@ impl Connection {
         self.fast_open.as_ref().is_some_and(|fast_open| fast_open.succeeded)
     }
 
-    /// Whether the handshake is not over and data may go nevertheless.
-    pub fn is_open_early(&self) -> bool {
-        self.handshake.as_ref().is_some_and(|handshake| handshake.early)
-    }
-
     /// Bytes of data in the SYN that was sent.
     pub(super) fn syn_data(&self) -> u64 {
         self.fast_open.as_ref().map_or(0, |fast_open| u64::from(fast_open.syn_data))

@@ -24,17 +24,6 @@ impl Connection {
         }
     }
 
-    /// Whether nothing more comes from the peer while this end may send: its FIN has arrived with all before it, or the
-    /// connection is over.
-    pub fn has_been_closed(&self) -> bool {
-        matches!(self.state, State::CloseWait | State::LastAck | State::Closed)
-    }
-
-    /// Whether this end is done sending: its FIN is acknowledged, or the connection is over.
-    pub fn has_finished(&self) -> bool {
-        matches!(self.state, State::FinWait2 | State::Closed)
-    }
-
     /// Ends the connection at once; the peer gets a reset.
     pub fn abort(&mut self) {
         let synchronized = !matches!(self.state, State::Listen | State::SynSent | State::Closed);
