@@ -218,3 +218,25 @@ macro_rules! textual {
     )+};
 }
 pub(crate) use textual;
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        /// Otherwise a text would be left out that is the shortest.
+        #[test]
+        fn no_text_is_shorter_than_its_least_length(
+            digits in prop_oneof![1u64..10, 1u64..1000, 1u64..1_000_000_000_000], tens in -13i32..13, up in -1i64..=1)
+        {
+            let rounded: f64 = format!("{digits}e{tens}").parse().unwrap();
+            let number = f64::from_bits(rounded.to_bits().saturating_add_signed(up));
+            for text in [number.to_string(), tidy(number).to_string()] {
+                let counted = text.len() + if text.starts_with("0.") { 2 } else { 0 };
+                prop_assert!(least_length(number) <= counted, "{number}: {text}");
+            }
+        }
+    }
+}
