@@ -133,6 +133,16 @@ impl Normals {
         self.run(1).1[0]
     }
 
+    /// The next numbers, as many as there is room for.
+    pub(crate) fn fill(&mut self, mut numbers: &mut [f32]) {
+        while !numbers.is_empty() {
+            let (_, run) = self.run(numbers.len());
+            let (filled, rest) = numbers.split_at_mut(run.len());
+            filled.copy_from_slice(run);
+            numbers = rest;
+        }
+    }
+
     /// Some of the next numbers: at least one, at most `most`; and the index of the first, for [`Normals::kept`].
     #[inline]
     pub(crate) fn run(&mut self, most: usize) -> (usize, &mut [f32]) {

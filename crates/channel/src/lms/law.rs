@@ -1,10 +1,12 @@
 //! The law of the mutual information of the transmissions of one packet.
 
+use std::array::from_fn;
 use std::f64::consts::PI;
 
+use multiversion::multiversion;
 use units::{Db, Duration, Time};
 
-use super::series::{DIRECT_DOPPLER, Motion, Rays, gain_db};
+use super::series::{DIRECT_DOPPLER, Motion, amplitude, gain_db};
 use super::shadowing::Shadowing;
 use super::shared::Phasor;
 use super::states::Track;
@@ -40,38 +42,99 @@ pub(crate) fn draw(
     (spacing, transmissions): (Duration, usize),
 ) -> TransmissionLaw {
     let spacing_s = spacing.as_secs_f64();
-    let mixing = cholesky(transmissions, |lag| libm::j0(2.0 * PI * motion.doppler_hz * spacing_s * lag as f64));
-    let mut samples = Vec::with_capacity(ROWS * transmissions);
-    let (mut rays, half) = (Rays::default(), 0.5_f64.sqrt());
-    let mut independent = vec![[0.0; 2]; transmissions];
     let phasor = |i: usize| Phasor::after(motion.doppler_hz * DIRECT_DOPPLER * (spacing_s * i as f64));
-    let phasors: Vec<Phasor> = (0..transmissions).map(phasor).collect();
+    let mut packets = Packets {
+        mixing: cholesky(transmissions, |lag| libm::j0(2.0 * PI * motion.doppler_hz * spacing_s * lag as f64)),
+        phasors: (0..transmissions).map(phasor).collect(),
+        independent: vec![[[0.0; SIDE]; 2]; transmissions],
+        rays_db: vec![[[0.0; SIDE]; 2]; transmissions],
+        gains_db: vec![[0.0; SIDE]; transmissions],
+    };
+    let mut samples = Vec::with_capacity(ROWS * transmissions);
+    // A packet takes one number of the shadowing more than it has transmissions.
+    let (mut shadows, mut parts) = (vec![0.0; transmissions + 1], vec![0.0; 2 * transmissions]);
+    let half = 0.5_f64.sqrt();
     let mut level = along.snr.cursor();
-    let mut starts = along.geometry.map(|geometry| geometry.served(ROWS));
-    for _ in 0..ROWS {
-        let start = starts.as_mut().and_then(Iterator::next).unwrap_or(Time::ZERO);
-        let start_m = motion.speed_mps * start.as_secs_f64();
-        if level.constant().is_none() {
-            level = along.snr.cursor();
-        }
-        track.restart(start_m);
-        shadowing.restart(motion.speed_mps * spacing_s, (along.shadowing_correlation_m)(start_m));
-        independent.as_flattened_mut().iter_mut().for_each(|part| *part = half * f64::from(normals.draw()));
-        for (i, weights) in mixing.iter().enumerate() {
-            let elapsed = spacing_s * i as f64;
-            let (loo, _) = track.at(start_m + motion.speed_mps * elapsed);
-            let mut multipath = [0.0; 2];
-            for (weight, part) in weights.iter().zip(&independent) {
-                multipath[0] += weight * part[0];
-                multipath[1] += weight * part[1];
+    let constant = level.constant();
+    let mut served = along.geometry.map(|geometry| geometry.served(ROWS));
+    for _ in 0..ROWS / SIDE {
+        let starts: [Time; SIDE] = from_fn(|_| served.as_mut().and_then(Iterator::next).unwrap_or(Time::ZERO));
+        for (packet, start) in starts.into_iter().enumerate() {
+            let start_m = motion.speed_mps * start.as_secs_f64();
+            track.restart(start_m);
+            let correlation_m = (along.shadowing_correlation_m)(start_m);
+            shadowing.walk_anew(motion.speed_mps * spacing_s, correlation_m, &mut shadows);
+            normals.fill(&mut parts);
+            for (independent, part) in packets.independent.as_flattened_mut().iter_mut().zip(&parts) {
+                independent[packet] = half * f64::from(*part);
             }
-            let multipath = multipath.map(|part| part as f32);
-            let gain = gain_db(rays.amplitudes(loo, shadowing.step()), multipath, phasors[i]);
-            let snr = (level.at(start + spacing * i as u64) + gain).max(ERASED.get());
-            samples.push(qpsk::mutual_information(Db::new(snr)) as f32);
+            for (i, [direct_db, diffuse_db]) in packets.rays_db.iter_mut().enumerate() {
+                let (loo, _) = track.at(start_m + motion.speed_mps * (spacing_s * i as f64));
+                direct_db[packet] = loo.direct_db(shadows[i]);
+                diffuse_db[packet] = loo.multipath_db as f32;
+            }
+        }
+        packets.find_gains();
+        for (packet, start) in starts.into_iter().enumerate() {
+            if constant.is_none() {
+                level = along.snr.cursor();
+            }
+            for (i, gains_db) in packets.gains_db.iter().enumerate() {
+                let line_of_sight = constant.map_or_else(|| level.at(start + spacing * i as u64), Db::get);
+                let snr = (line_of_sight + f64::from(gains_db[packet])).max(ERASED.get());
+                samples.push(qpsk::mutual_information(Db::new(snr)) as f32);
+            }
         }
     }
     TransmissionLaw { transmissions, samples }
+}
+
+/// Packets whose gains are computed side by side, in registers as wide as the processor has them.
+const SIDE: usize = 64;
+const _: () = assert!(ROWS.is_multiple_of(SIDE));
+
+/// The processes of [`SIDE`] packets, for each of their transmissions.
+struct Packets {
+    /// The multipath at a transmission is the sum of the independent numbers up to its own, with these weights.
+    mixing: Vec<Vec<f64>>,
+    /// The phase of the direct ray.
+    phasors: Vec<Phasor>,
+    /// Complex normal numbers: real and imaginary parts.
+    independent: Vec<[[f64; SIDE]; 2]>,
+    /// The powers of the direct ray with its shadowing, and of the multipath, in decibels.
+    rays_db: Vec<[[f32; SIDE]; 2]>,
+    /// Power gains relative to a line of sight, in decibels.
+    gains_db: Vec<[f32; SIDE]>,
+}
+
+impl Packets {
+    fn find_gains(&mut self) {
+        for (i, (weights, phasor)) in self.mixing.iter().zip(&self.phasors).enumerate() {
+            gains_db(weights, &self.independent, &self.rays_db[i], *phasor, &mut self.gains_db[i]);
+        }
+    }
+}
+
+/// The gains of packets at one transmission. The rounding is the same in registers of any width.
+#[multiversion(targets("x86_64+avx2"))]
+fn gains_db(
+    weights: &[f64],
+    independent: &[[[f64; SIDE]; 2]],
+    [direct_db, diffuse_db]: &[[f32; SIDE]; 2],
+    phasor: Phasor,
+    gains_db: &mut [f32; SIDE],
+) {
+    let mut multipath = [[0.0; SIDE]; 2];
+    for (weight, parts) in weights.iter().zip(independent) {
+        for (sum, part) in multipath.as_flattened_mut().iter_mut().zip(parts.as_flattened()) {
+            *sum += weight * part;
+        }
+    }
+    for packet in 0..SIDE {
+        let amplitudes = (amplitude(direct_db[packet]), amplitude(diffuse_db[packet]));
+        let multipath = [multipath[0][packet] as f32, multipath[1][packet] as f32];
+        gains_db[packet] = gain_db(amplitudes, multipath, phasor);
+    }
 }
 
 /// The lower triangle L with `L L^T` = the matrix of `correlation(|i - j|)`: L times independent numbers has this

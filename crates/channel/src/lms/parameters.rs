@@ -74,6 +74,12 @@ pub(crate) struct Loo {
 }
 
 impl Loo {
+    /// The power of the direct ray at a value of the standard normal shadowing, in decibels.
+    #[inline(always)]
+    pub(crate) fn direct_db(self, shadowing: f32) -> f32 {
+        (self.mean_db + self.deviation_db * f64::from(shadowing)) as f32
+    }
+
     /// `self + factor * other`, parameter by parameter.
     pub(crate) fn plus(self, factor: f64, other: Loo) -> Loo {
         Loo {

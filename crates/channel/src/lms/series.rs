@@ -86,7 +86,7 @@ impl<T: Track> Series<T> {
         let amplitudes = self.rays.amplitudes(loo, shadowing);
         let turns = index as f64 * self.cycles * DIRECT_DOPPLER;
         let multipath = self.multipath.sample((index - self.begin) as usize);
-        let gain_db = gain_db(amplitudes, multipath, shared::phasor(turns));
+        let gain_db = gain_db(amplitudes, multipath, shared::phasor(turns)).into();
         Sample { gain_db, state, shadowing, multipath }
     }
 
@@ -124,25 +124,25 @@ impl Rays {
     #[inline(always)]
     pub(crate) fn amplitudes(&mut self, loo: Loo, shadowing: f32) -> (f32, f32) {
         if loo.multipath_db != self.diffuse.0 {
-            self.diffuse = (loo.multipath_db, amplitude(loo.multipath_db));
+            self.diffuse = (loo.multipath_db, amplitude(loo.multipath_db as f32));
         }
-        (amplitude(loo.mean_db + loo.deviation_db * f64::from(shadowing)), self.diffuse.1)
+        (amplitude(loo.direct_db(shadowing)), self.diffuse.1)
     }
 }
 
 /// The power gain `|A exp(i phi) + b z|^2` in decibels (Loo 1985): `A` is the amplitude of the direct ray, which has
 /// the phase `phasor`, `b` that of the multipath, and `z` the multipath.
 #[inline(always)]
-pub(crate) fn gain_db((direct, diffuse): (f32, f32), multipath: [f32; 2], phasor: Phasor) -> f64 {
+pub(crate) fn gain_db((direct, diffuse): (f32, f32), multipath: [f32; 2], phasor: Phasor) -> f32 {
     let Phasor { sin, cos } = phasor;
     let (re, im) = (direct * cos + diffuse * multipath[0], direct * sin + diffuse * multipath[1]);
-    f64::from((10.0 / LN_10 * ln(re * re + im * im)).max(-300.0))
+    (10.0 / LN_10 * ln(re * re + im * im)).max(-300.0)
 }
 
 /// 10^(dB / 20)
-#[inline]
-fn amplitude(db: f64) -> f32 {
-    exp2(db as f32 * (LOG2_10 / 20.0))
+#[inline(always)]
+pub(crate) fn amplitude(db: f32) -> f32 {
+    exp2(db * (LOG2_10 / 20.0))
 }
 
 #[cfg(test)]
@@ -214,7 +214,7 @@ mod tests {
             let multipath = Multipath::new(Arc::new(BandTables::new(motion.cycles())), streams(1)("multipath"));
             let mut series = Series::new(Fixed(loo), shadowing, multipath, motion);
             let mut sample: Vec<f64> =
-                (0..SAMPLES as u64).map(|i| amplitude(series.sample(i * 250).gain_db).into()).collect();
+                (0..SAMPLES as u64).map(|i| amplitude(series.sample(i * 250).gain_db as f32).into()).collect();
             sample.sort_by(f64::total_cmp);
 
             const STEP: f64 = 0.004;
@@ -239,7 +239,7 @@ mod tests {
         // In phase: 10^(-4/20) + 10^(-10/20); opposed: their difference; at right angles: their powers.
         let power = |db: f64| libm::pow(10.0, db / 10.0);
         let gain = |multipath, turns| {
-            power(gain_db(Rays::default().amplitudes(loo, 1.0), multipath, Phasor::after(turns))).sqrt()
+            power(gain_db(Rays::default().amplitudes(loo, 1.0), multipath, Phasor::after(turns)).into()).sqrt()
         };
         let (direct, diffuse) = (power(-4.0).sqrt(), power(-10.0).sqrt());
         assert!((gain([1.0, 0.0], 3.0) - (direct + diffuse)).abs() < 1e-6);

@@ -107,20 +107,20 @@ impl Shadowing {
         }
     }
 
-    /// Returns the present value and advances by a step; not of a process that is asked by steps' numbers.
-    #[inline]
-    pub(crate) fn step(&mut self) -> f32 {
-        let value = self.value;
-        self.value = self.step.memory * value + self.step.innovation * self.normals.draw();
-        value
-    }
-
-    /// Makes the next value independent of those before; for a process that is only stepped.
-    pub(crate) fn restart(&mut self, step_m: f64, correlation_m: f64) {
+    /// The values at successive steps from a place that is independent of all before, in place of `numbers`; of a
+    /// process that is not asked by steps' numbers.
+    pub(crate) fn walk_anew(&mut self, step_m: f64, correlation_m: f64, numbers: &mut [f32]) {
         if self.step.ratio != step_m / correlation_m {
             self.step = Step::new(step_m, correlation_m);
         }
-        self.value = self.normals.draw();
+        self.normals.fill(numbers);
+        let Step { memory, innovation, .. } = self.step;
+        let Some((&mut start, steps)) = numbers.split_first_mut() else { return };
+        let mut value = start;
+        for number in steps {
+            value = memory * value + innovation * *number;
+            *number = value;
+        }
     }
 }
 
@@ -131,10 +131,10 @@ mod tests {
 
     #[test]
     fn values_do_not_depend_on_the_places_asked() {
-        let mut steps = Shadowing::new(0.05, 1.5, streams(2)("shadowing"));
+        let mut all = Shadowing::new(0.05, 1.5, streams(2)("shadowing"));
         let mut some = Shadowing::new(0.05, 1.5, streams(2)("shadowing"));
         for index in 0..5_000 {
-            let value = steps.step();
+            let value = all.at(index);
             if index % 61 < 2 {
                 assert_eq!((some.at(index), some.at(index)), (value, value));
             }
@@ -145,7 +145,7 @@ mod tests {
     fn correlation_falls_to_one_over_e_at_the_correlation_distance() {
         const N: usize = 1_000_000;
         let mut shadowing = Shadowing::new(0.05, 1.5, streams(1)("shadowing"));
-        let x: Vec<f64> = (0..N).map(|_| shadowing.step().into()).collect();
+        let x: Vec<f64> = (0..N as u64).map(|index| shadowing.at(index).into()).collect();
         let correlation = |lag: usize| x.iter().zip(&x[lag..]).map(|(a, b)| a * b).sum::<f64>() / (N - lag) as f64;
         // About N * 0.05 / 1.5 / 2 independent values.
         assert!((correlation(0) - 1.0).abs() < 0.03, "variance {}", correlation(0));
