@@ -10,9 +10,8 @@
 mod tests;
 
 use std::cmp::Ordering;
-use std::collections::VecDeque;
 
-use units::Time;
+use units::{Ring, Time};
 
 /// A machine's number in the agenda, in the order of [`Agenda::add`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -42,7 +41,7 @@ pub struct Agenda {
     /// All machines; of those that wake for nearly every packet only the phase is told here.
     machines: Vec<Machine>,
     /// Entries that were made at one interval before they are due, in order.
-    steady: VecDeque<Entry>,
+    steady: Ring<Entry>,
     /// How long before it was due the last entry was made: nanoseconds.
     interval: u64,
     /// The first entry in `steady` and `heap`, or [`NEVER`], and whether it is the first in `steady`.
@@ -51,9 +50,10 @@ pub struct Agenda {
     /// The other entries, a heap with four children to a node. A machine that moved to an earlier time leaves an entry
     /// behind: one at another time than [`Machine::at`].
     heap: Vec<Entry>,
+    /// How many entries are left behind, beside those in force.
     left_behind: usize,
-    /// The machine that was woken last, if its entry is the first.
-    woken: Option<MachineId>,
+    /// Whether the machine of the first entry was woken last.
+    first_is_woken: bool,
     now: Time,
     wakes_now: u32,
     wakes_limit: u32,
@@ -93,13 +93,13 @@ impl Default for Agenda {
             frequents: 0,
             frequent_phase: 0,
             machines: Vec::new(),
-            steady: VecDeque::new(),
+            steady: Ring::default(),
             interval: 0,
             first: NEVER,
             first_is_steady: false,
             heap: Vec::new(),
             left_behind: 0,
-            woken: None,
+            first_is_woken: false,
             now: Time::ZERO,
             wakes_now: 0,
             wakes_limit: DEFAULT_WAKES_LIMIT,
@@ -158,8 +158,8 @@ impl Agenda {
     /// [`Livelock`] when time does not move.
     #[inline]
     pub fn next_until(&mut self, until: Time) -> Result<Option<(Time, MachineId)>, Livelock> {
-        if let Some(MachineId(woken)) = self.woken.take() {
-            self.settle(woken as usize);
+        if std::mem::take(&mut self.first_is_woken) {
+            self.settle();
         }
         loop {
             let frequent = self.first_frequent();
@@ -177,10 +177,10 @@ impl Agenda {
             let machine = &mut self.machines[first.machine()];
             if machine.due == first.at {
                 machine.due = Time::MAX;
-                self.woken = Some(MachineId(first.machine() as u32));
+                self.first_is_woken = true;
                 return self.count(first).map(Some);
             }
-            self.settle(first.machine());
+            self.settle();
         }
     }
 
@@ -212,15 +212,23 @@ impl Agenda {
         Entry { at, rank: self.frequent_phase | number }
     }
 
-    /// Moves the first entry, that of `machine`, to the instant for which it is armed, or removes it.
+    /// Moves the first entry to the instant for which its machine is armed, or removes it if there is none or another
+    /// entry of the machine is in force.
     #[inline(never)]
-    fn settle(&mut self, machine: usize) {
-        let Machine { due, at, phase } = self.machines[machine];
-        if due == at {
-            return;
-        }
-        self.machines[machine].at = due;
-        let entry = Entry::new(due, phase, machine);
+    fn settle(&mut self) {
+        let number = self.first.machine();
+        let machine = &mut self.machines[number];
+        let due = if machine.at == self.first.at {
+            if machine.due == machine.at {
+                return;
+            }
+            machine.at = machine.due;
+            machine.due
+        } else {
+            self.left_behind -= 1;
+            Time::MAX
+        };
+        let entry = Entry::new(due, machine.phase, number);
         let is_steady = due != Time::MAX && self.is_steady(entry);
         let goes_to_heap = due != Time::MAX && !is_steady;
         if self.first_is_steady {
@@ -239,33 +247,13 @@ impl Agenda {
         self.find_first();
     }
 
-    /// Finds the first entry. Those that machines left behind are removed when they come first.
-    #[inline]
+    /// Finds the first entry, which its machine may have left behind.
+    #[inline(always)]
     fn find_first(&mut self) {
-        while let Some(&entry) = self.steady.front()
-            && !self.is_in_force(entry)
-        {
-            self.left_behind = self.left_behind.saturating_sub(1);
-            self.steady.pop_front();
-        }
-        let steady = self.steady.front().copied().unwrap_or(NEVER);
-        while let Some(&top) = self.heap.first()
-            && top < steady
-            && !self.is_in_force(top)
-        {
-            self.left_behind = self.left_behind.saturating_sub(1);
-            self.remove_top();
-        }
+        let steady = self.steady.front().unwrap_or(NEVER);
         let top = self.heap.first().copied().unwrap_or(NEVER);
         self.first_is_steady = steady < top;
         self.first = if self.first_is_steady { steady } else { top };
-    }
-
-    /// Whether an entry was not left behind by its machine. It may stand twice where its machine came back to an
-    /// instant: then the second is removed after the first.
-    #[inline]
-    fn is_in_force(&self, entry: Entry) -> bool {
-        self.machines[entry.machine()].at == entry.at
     }
 
     /// Whether an entry belongs at the end of the queue: made at the interval of the one before.
@@ -273,18 +261,18 @@ impl Agenda {
     fn is_steady(&mut self, entry: Entry) -> bool {
         let interval = entry.at.as_nanos() - self.now.as_nanos();
         interval == std::mem::replace(&mut self.interval, interval)
-            && self.steady.back().is_none_or(|last| *last < entry)
+            && self.steady.back().is_none_or(|last| last < entry)
     }
 
     /// Enters a machine that has no entry, or a later one.
     fn enter(&mut self, machine: usize, at: Time) {
+        if self.left_behind > (self.heap.len() + self.steady.len()) / 2 + MOST_LEFT_BEHIND {
+            self.forget_left_behind();
+        }
         let m = &mut self.machines[machine];
         self.left_behind += usize::from(m.at != Time::MAX);
         m.at = at;
         let entry = Entry::new(at, m.phase, machine);
-        if self.left_behind > (self.heap.len() + self.steady.len()) / 2 + MOST_LEFT_BEHIND {
-            self.forget_left_behind();
-        }
         let steady = self.is_steady(entry);
         if steady {
             self.steady.push_back(entry);
@@ -292,7 +280,7 @@ impl Agenda {
             self.push_heap(entry);
         }
         if entry < self.first {
-            self.woken = None; // its entry is not the first
+            self.first_is_woken = false;
             (self.first, self.first_is_steady) = (entry, steady);
         }
     }
@@ -305,11 +293,13 @@ impl Agenda {
     /// Removes the entries that machines left behind when they moved to an earlier time.
     #[cold]
     fn forget_left_behind(&mut self) {
-        self.steady.retain(|entry| self.machines[entry.machine()].at == entry.at);
+        self.heap.extend(self.steady.iter());
+        self.steady.clear();
         self.heap.retain(|entry| self.machines[entry.machine()].at == entry.at);
         self.heap.sort_unstable(); // a sorted list is a heap
         self.heap.dedup();
         self.left_behind = 0;
+        self.find_first();
     }
 
     fn remove_top(&mut self) {

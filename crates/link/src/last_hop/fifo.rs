@@ -6,9 +6,7 @@
 //! when bursts begin and arrive, so what is read of the last hop is the same. A handover ends it: from then on bursts
 //! are simulated.
 
-use std::collections::VecDeque;
-
-use units::{Duration, Time};
+use units::{Duration, Ring, Time};
 
 use super::transmitter::Transmitter;
 use crate::buffer::{Backlog, Limit};
@@ -22,7 +20,7 @@ pub(super) struct Fifo {
     /// When the transmitter will have sent all that came.
     free_at: Time,
     /// What has not arrived, in order.
-    pub(super) packets: VecDeque<Scheduled>,
+    pub(super) packets: Ring<Scheduled>,
     /// How many of `packets` have started; the others wait.
     pub(super) started: usize,
     /// When the first of those that wait begins; [`Time::MAX`] without any.
@@ -48,7 +46,7 @@ impl Fifo {
             limit,
             delay,
             free_at: Time::ZERO,
-            packets: VecDeque::new(),
+            packets: Ring::default(),
             started: 0,
             begins_at: Time::MAX,
             waiting_bytes: 0,
@@ -135,11 +133,11 @@ impl Fifo {
         while due(self.begins_at)
             && let Some(Scheduled { end, packet }) = self.packets.get(self.started)
         {
-            transmitter.send(self.begins_at, end.since(self.begins_at), Uncoded::coded(packet).bits);
+            transmitter.send(self.begins_at, end.since(self.begins_at), Uncoded::coded(&packet).bits);
             self.waiting_bytes -= u64::from(packet.size);
             self.started += 1;
             // The next begins when this one ends.
-            self.begins_at = if self.started < self.packets.len() { *end } else { Time::MAX };
+            self.begins_at = if self.started < self.packets.len() { end } else { Time::MAX };
         }
     }
 

@@ -134,7 +134,7 @@ impl LastHop {
         let (uncounted, arrived) = self.counters.uncounted(fifo.started);
         self.harq.count_clear(uncounted, arrived);
         let Fifo { delay, packets, started, .. } = fifo;
-        for (index, Scheduled { end, packet }) in packets.into_iter().enumerate() {
+        for (index, Scheduled { end, packet }) in packets.iter().enumerate() {
             if index < started {
                 let sequence = self.numbering.number(packet.flow);
                 let burst = Burst { coded: Uncoded::coded(&packet), sequence, packet };

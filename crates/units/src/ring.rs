@@ -1,0 +1,182 @@
+//! A queue in a ring whose size is a power of two, so that a place in it is found without a comparison.
+
+/// A queue that grows at its end and shrinks at its front. [`std::collections::VecDeque`] is the general one; this one
+/// takes 8 bytes less and holds at most 2^31 items, which can be copied.
+#[derive(Clone, Debug)]
+pub struct Ring<T> {
+    /// The items from `first` on, around the end; the other places hold anything.
+    places: Box<[T]>,
+    first: u32,
+    len: u32,
+}
+
+impl<T> Default for Ring<T> {
+    fn default() -> Ring<T> {
+        Ring { places: Box::default(), first: 0, len: 0 }
+    }
+}
+
+impl<T: Copy> Ring<T> {
+    /// How many items there are.
+    #[inline(always)]
+    pub fn len(&self) -> usize {
+        self.len as usize
+    }
+
+    /// Whether there is no item.
+    #[inline(always)]
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// Appends an item.
+    #[inline(always)]
+    pub fn push_back(&mut self, item: T) {
+        if self.len as usize == self.places.len() {
+            self.grow(item);
+        }
+        let place = self.place(self.len as usize);
+        self.places[place] = item;
+        self.len += 1;
+    }
+
+    /// Removes and returns the first item.
+    #[inline(always)]
+    pub fn pop_front(&mut self) -> Option<T> {
+        let front = self.front()?;
+        self.first = self.first.wrapping_add(1);
+        self.len -= 1;
+        Some(front)
+    }
+
+    /// The first item.
+    #[inline(always)]
+    pub fn front(&self) -> Option<T> {
+        (self.len > 0).then(|| self.places[self.place(0)])
+    }
+
+    /// The last item.
+    #[inline(always)]
+    pub fn back(&self) -> Option<T> {
+        (self.len > 0).then(|| self.places[self.place(self.len as usize - 1)])
+    }
+
+    /// The item with `index` items before it.
+    #[inline(always)]
+    pub fn get(&self, index: usize) -> Option<T> {
+        (index < self.len as usize).then(|| self.places[self.place(index)])
+    }
+
+    /// The item with `index` items before it, to be changed.
+    #[inline(always)]
+    pub fn get_mut(&mut self, index: usize) -> Option<&mut T> {
+        let place = self.place(index);
+        (index < self.len as usize).then(|| &mut self.places[place])
+    }
+
+    /// Inserts an item before that with `index` items before it.
+    ///
+    /// # Panics
+    /// If `index` is above the number of items.
+    pub fn insert(&mut self, index: usize, item: T) {
+        assert!(index <= self.len(), "no place {index} among {} items", self.len());
+        self.push_back(item);
+        for later in (index..self.len() - 1).rev() {
+            let (from, to) = (self.place(later), self.place(later + 1));
+            self.places[to] = self.places[from];
+        }
+        let place = self.place(index);
+        self.places[place] = item;
+    }
+
+    /// The items in order.
+    pub fn iter(&self) -> impl DoubleEndedIterator<Item = T> {
+        (0..self.len()).map(|index| self.places[self.place(index)])
+    }
+
+    /// Gives back the memory, too.
+    pub fn clear(&mut self) {
+        *self = Ring::default();
+    }
+
+    #[inline(always)]
+    fn place(&self, index: usize) -> usize {
+        (self.first as usize).wrapping_add(index) & self.places.len().wrapping_sub(1)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn grow(&mut self, filler: T) {
+        let size = (2 * self.len()).max(1);
+        let mut places = Vec::with_capacity(size);
+        places.extend(self.iter());
+        places.resize(size, filler);
+        (self.places, self.first) = (places.into_boxed_slice(), 0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::VecDeque;
+
+    #[derive(Clone, Copy, Debug)]
+    enum Step {
+        Push(u8),
+        Pop,
+        Insert(usize, u8),
+        Change(usize, u8),
+        Clear,
+    }
+
+    fn steps() -> impl Strategy<Value = Vec<Step>> {
+        let step = prop_oneof![
+            8 => any::<u8>().prop_map(Step::Push),
+            7 => Just(Step::Pop),
+            2 => (any::<usize>(), any::<u8>()).prop_map(|(index, item)| Step::Insert(index, item)),
+            2 => (0usize..40, any::<u8>()).prop_map(|(index, item)| Step::Change(index, item)),
+            1 => Just(Step::Clear),
+        ];
+        prop::collection::vec(step, 0..300)
+    }
+
+    proptest! {
+        #[test]
+        fn does_as_the_general_queue(steps in steps(), first in any::<u32>()) {
+            let (mut ring, mut queue) = (Ring { places: Box::new([0; 4]), first, len: 0 }, VecDeque::new());
+            for step in steps {
+                match step {
+                    Step::Push(item) => {
+                        ring.push_back(item);
+                        queue.push_back(item);
+                    }
+                    Step::Pop => prop_assert_eq!(ring.pop_front(), queue.pop_front()),
+                    Step::Insert(index, item) => {
+                        let index = index % (queue.len() + 1);
+                        ring.insert(index, item);
+                        queue.insert(index, item);
+                    }
+                    Step::Change(index, item) => {
+                        let (one, other) = (ring.get_mut(index), queue.get_mut(index));
+                        prop_assert_eq!(&one, &other);
+                        one.into_iter().chain(other).for_each(|place| *place = item);
+                    }
+                    Step::Clear => {
+                        ring.clear();
+                        queue.clear();
+                    }
+                }
+                prop_assert_eq!((ring.len(), ring.is_empty()), (queue.len(), queue.is_empty()));
+                prop_assert_eq!((ring.front(), ring.back()), (queue.front().copied(), queue.back().copied()));
+                prop_assert_eq!(ring.get(3), queue.get(3).copied());
+                prop_assert!(ring.iter().eq(queue.iter().copied()));
+            }
+        }
+    }
+
+    #[test]
+    fn takes_less_than_the_general_queue() {
+        assert_eq!((size_of::<Ring<u64>>(), size_of::<VecDeque<u64>>()), (24, 32));
+    }
+}
