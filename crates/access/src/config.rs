@@ -118,7 +118,7 @@ impl AccessConfig {
             self.check_overhead(payload)?;
             self.check_rate(payload)?;
         }
-        if self.method.entry().is_dedicated() {
+        if self.method.entry().has_dedicated() {
             if random_carriers == self.frame.carriers {
                 return Err(self.no_carriers(random_carriers));
             }
@@ -171,7 +171,7 @@ impl AccessConfig {
 
     /// Whether there are random and dedicated access.
     fn has_both(&self) -> bool {
-        self.random().is_some() && self.method.entry().is_dedicated()
+        self.random().is_some() && self.method.entry().has_dedicated()
     }
 
     /// Carriers for random access at the start of a run.

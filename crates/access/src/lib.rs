@@ -4,7 +4,7 @@
 //! without a request and bursts may collide; the slots of the other carriers, for *dedicated access*, are granted on
 //! request by the network control centre (NCC). [`ReturnLink`] carries datagrams over both.
 
-pub mod analysis;
+pub mod closed_form;
 mod config;
 mod datagram;
 mod division;

@@ -28,7 +28,7 @@ impl AccessConfig {
         };
         let random = self.random().map(load).transpose()?;
         let slot_bits = || self.dedicated.slot_bits().map_err(|error| error.within("dedicated"));
-        let dedicated_slot_bits = self.method.entry().is_dedicated().then(slot_bits).transpose()?;
+        let dedicated_slot_bits = self.method.entry().has_dedicated().then(slot_bits).transpose()?;
         Ok(AccessPlan { config: self.clone(), random, dedicated_slot_bits })
     }
 }

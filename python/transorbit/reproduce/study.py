@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from transorbit._core import ScenarioError, version
 from transorbit.reproduce.database import EVERY_SEED
-from transorbit.sweep.plan import SEEDS
+from transorbit.sweep.plan import MOST_REPLICATIONS
 from transorbit.sweep.work import build
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def rows(item: Item, *, root: int, quick: bool, keep: Path) -> pl.DataFrame:
     """Returns the rows of the item's function, kept from its last call if files, build and seeds are the same.
 
     Args:
-        root: the root seed: the function is handed SEEDS * root + r for each replication r.
+        root: the root seed: the function is handed MOST_REPLICATIONS * root + r for each replication r.
         quick: handed to the function; the item may want fewer replications then.
         keep: the folder for what functions gave.
 
@@ -42,7 +42,7 @@ def rows(item: Item, *, root: int, quick: bool, keep: Path) -> pl.DataFrame:
     study = item.study
     assert study
     replications = (study.quick_replications if quick else None) or study.replications
-    seeds = [SEEDS * root + replication for replication in range(replications)]
+    seeds = [MOST_REPLICATIONS * root + replication for replication in range(replications)]
     kept = keep / f"{_key(study, seeds, quick)}.json"
     if kept.is_file():
         given = json.loads(kept.read_text(encoding="utf-8"))

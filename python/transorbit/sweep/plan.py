@@ -28,8 +28,8 @@ _KEYS = (
     "title", "scenario", "files", "seed", "replications", "set", "precision", "warm_up", "axes", "metrics", "only",
 )  # fmt: skip
 _LARGEST_SEED = 10**9
-# Seeds of replications are SEEDS * seed + r: those of two roots never meet.
-SEEDS = 1000
+# Seeds of replications are MOST_REPLICATIONS * seed + r: those of two roots never meet.
+MOST_REPLICATIONS = 1000
 _MOST_POINTS = 1_000_000
 _LOOKED_AT = 1000
 
@@ -202,9 +202,9 @@ class SweepPlan:
         if seed is not None:
             copy = changed(copy, seed=_whole("seed", seed, 0, _LARGEST_SEED))
         if replications is not None:
-            copy = changed(copy, replications=_whole("replications", replications, 1, SEEDS))
+            copy = changed(copy, replications=_whole("replications", replications, 1, MOST_REPLICATIONS))
         if most is not None and copy.precision:
-            copy = changed(copy, precision=changed(copy.precision, most=_whole("most", most, 2, SEEDS)))
+            copy = changed(copy, precision=changed(copy.precision, most=_whole("most", most, 2, MOST_REPLICATIONS)))
         if copy.precision and copy.replications < 2:
             raise ScenarioError(_too_few(copy.replications))
         if copy.precision and copy.precision.most < copy.replications:
@@ -371,7 +371,7 @@ def _absolute(folder: Path) -> str:
 
 def _replications(table: Mapping[str, Any], precision: Precision | None) -> int:
     default = min(5, precision.most) if precision else 1
-    count = _whole("replications", table.get("replications", default), 1, SEEDS)
+    count = _whole("replications", table.get("replications", default), 1, MOST_REPLICATIONS)
     if precision and count < 2:
         raise ScenarioError(_too_few(count))
     if precision and count > precision.most:

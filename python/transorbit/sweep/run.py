@@ -14,7 +14,7 @@ from transorbit._core import ScenarioError
 from transorbit.statistics import mean_interval
 from transorbit.sweep import measure, tables, work
 from transorbit.sweep.identity import identity
-from transorbit.sweep.plan import SEEDS
+from transorbit.sweep.plan import MOST_REPLICATIONS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -207,7 +207,7 @@ class Runs:
         )
 
     def _seed(self, number: int) -> int:
-        return SEEDS * self.sweep.seed + number
+        return MOST_REPLICATIONS * self.sweep.seed + number
 
     def _resolve(self, at: _AtPoint) -> None:
         try:

@@ -21,7 +21,7 @@ impl Kind for Dedicated {
         Vec::new()
     }
 
-    fn is_dedicated(&self) -> bool {
+    fn has_dedicated(&self) -> bool {
         true
     }
 

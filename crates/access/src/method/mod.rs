@@ -25,7 +25,7 @@ pub trait Kind {
     fn files_mut(&mut self) -> Vec<&mut String>;
 
     /// Whether terminals request slots of their own.
-    fn is_dedicated(&self) -> bool;
+    fn has_dedicated(&self) -> bool;
 
     /// The choice of access for each datagram, where there are both.
     fn policy(&self) -> Option<&SwitchPolicy>;
@@ -100,7 +100,7 @@ impl Kind for RandomAccess {
         RandomAccess::entry_mut(self).files_mut()
     }
 
-    fn is_dedicated(&self) -> bool {
+    fn has_dedicated(&self) -> bool {
         false
     }
 

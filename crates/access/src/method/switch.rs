@@ -26,7 +26,7 @@ impl Kind for Switch {
         self.random.entry_mut().files_mut()
     }
 
-    fn is_dedicated(&self) -> bool {
+    fn has_dedicated(&self) -> bool {
         true
     }
 

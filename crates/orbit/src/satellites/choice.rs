@@ -138,14 +138,14 @@ impl<'de> Deserialize<'de> for ConstellationChoice {
             }
             fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<ConstellationChoice, A::Error> {
                 let table = toml::Table::deserialize(de::value::MapAccessDeserializer::new(map))?;
-                from_table(table).map_err(de::Error::custom)
+                constellation_of(table).map_err(de::Error::custom)
             }
         }
         deserializer.deserialize_any(Choice)
     }
 }
 
-fn from_table(mut table: toml::Table) -> Result<ConstellationChoice, String> {
+fn constellation_of(mut table: toml::Table) -> Result<ConstellationChoice, String> {
     let read = |error: toml::de::Error| error.message().to_owned();
     if table.contains_key("file") {
         return table.try_into().map(|file: ElementsFile| file.into()).map_err(read);

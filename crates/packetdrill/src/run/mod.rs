@@ -32,7 +32,7 @@ use units::{Duration, Time};
 use crate::assertions::Statements;
 use crate::host::Host;
 use crate::outcome::Outcome;
-use crate::script::{Action, Event, FileOption, Script, ScriptError, parse};
+use crate::script::{Action, Event, Script, ScriptError, ScriptOption, parse};
 
 /// The options of the runner.
 #[derive(Clone, Debug, Default)]
@@ -142,7 +142,7 @@ impl Runner {
             }
         }
         for (name, value) in overrides {
-            let option = FileOption { line: 0, name: name.clone(), value: value.clone() };
+            let option = ScriptOption { line: 0, name: name.clone(), value: value.clone() };
             self.option(&option).map_err(|stop| (0, stop))?;
         }
         for (line, text) in &script.setup {
@@ -156,7 +156,7 @@ impl Runner {
         self.unblock().map_err(|stop| (line, stop))
     }
 
-    fn option(&mut self, option: &FileOption) -> Result<(), Stop> {
+    fn option(&mut self, option: &ScriptOption) -> Result<(), Stop> {
         let wrong = |what: &str| Stop::Fail(format!("--{}: expected {what}, found {:?}", option.name, option.value));
         let number = |what: &str| option.value.parse::<u64>().map_err(|_| wrong(what));
         match option.name.as_str() {

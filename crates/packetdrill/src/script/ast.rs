@@ -2,13 +2,13 @@
 
 use units::{Duration, Ecn};
 
-use super::lexer::FileOption;
+use super::lexer::ScriptOption;
 
 /// A parsed file.
 #[derive(Clone, Debug, Default)]
 pub struct Script {
     /// `--name=value` lines at the head.
-    pub options: Vec<FileOption>,
+    pub options: Vec<ScriptOption>,
     /// Commands before the first event.
     pub setup: Vec<(u32, String)>,
     /// The events, in order.

@@ -4,7 +4,7 @@ use super::error::ScriptError;
 
 /// `--name=value` at the head of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct FileOption {
+pub struct ScriptOption {
     /// Line in the file, from 1.
     pub line: u32,
     /// Name without the dashes.
@@ -22,7 +22,7 @@ pub(super) struct Token {
 
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum TokenKind {
-    Option(FileOption),
+    Option(ScriptOption),
     Word(String),
     Int(i64),
     Float(f64),
@@ -167,7 +167,7 @@ impl<'a> Lexer<'a> {
                 }
             }
         }
-        Ok(TokenKind::Option(FileOption { line, name, value }))
+        Ok(TokenKind::Option(ScriptOption { line, name, value }))
     }
 
     fn text(&mut self) -> Result<TokenKind, ScriptError> {
@@ -271,8 +271,9 @@ mod tests {
 
     #[test]
     fn options_take_quoted_values() {
-        let option =
-            |name: &str, value: &str| TokenKind::Option(FileOption { line: 1, name: name.into(), value: value.into() });
+        let option = |name: &str, value: &str| {
+            TokenKind::Option(ScriptOption { line: 1, name: name.into(), value: value.into() })
+        };
         assert_eq!(
             kinds("--define=X=\"1 2\" --strict_segments"),
             [option("define", "X=1 2"), option("strict_segments", ""), TokenKind::End]

@@ -12,5 +12,5 @@ mod parser;
 
 pub use ast::{Action, Call, Event, Expr, IpEcn, OptionList, Packet, PacketFlags, Script, TcpOption, When};
 pub use error::ScriptError;
-pub use lexer::FileOption;
+pub use lexer::ScriptOption;
 pub use parser::parse;

@@ -5,7 +5,7 @@ use units::Duration;
 use super::ast::{Action, Call, Event, Expr, Script, When};
 use super::cursor::Parser;
 use super::error::ScriptError;
-use super::lexer::{FileOption, Token, TokenKind, tokens};
+use super::lexer::{ScriptOption, Token, TokenKind, tokens};
 use super::packet;
 
 /// Reads a script; `defines` are symbols of the command line, with precedence over those of the file.
@@ -66,7 +66,7 @@ fn substitute(tokens: Vec<Token>, given: &[(String, String)]) -> Result<Vec<Toke
         define(0, name, value)?;
     }
     for token in &tokens {
-        if let TokenKind::Option(FileOption { line, name, value }) = &token.kind
+        if let TokenKind::Option(ScriptOption { line, name, value }) = &token.kind
             && name == "define"
         {
             match value.split_once('=') {

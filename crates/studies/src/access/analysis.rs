@@ -1,7 +1,7 @@
 //! Random beside dedicated access in closed form, for a return link of a scenario.
 
 use access::AccessConfig;
-use access::analysis::{Comparison, added_delay, retransmission_probability};
+use access::closed_form::{Comparison, added_delay, retransmission_probability};
 use serde::Serialize;
 use sim::{Scenario, ScenarioError};
 use toml::Value;

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use access::analysis;
+use access::closed_form;
 use serde::Deserialize;
 use serde_json::{Value as Json, json};
 use sim::ScenarioError;
@@ -57,7 +57,7 @@ pub struct AddedDelay {
 /// Equations 1 and 2.
 pub(crate) fn break_even_users(question: &BreakEvenUsers, _: &Path) -> Result<Json, ScenarioError> {
     let &BreakEvenUsers { timeslots, carriers, dedicated_bits, random_bits, replicas } = question;
-    let comparison = analysis::Comparison { timeslots, carriers, dedicated_bits, random_bits, replicas };
+    let comparison = closed_form::Comparison { timeslots, carriers, dedicated_bits, random_bits, replicas };
     comparison.check()?;
     Ok(json!(comparison.break_even_users()))
 }
@@ -68,23 +68,23 @@ pub(crate) fn retransmission_probability(
     _: &Path,
 ) -> Result<Json, ScenarioError> {
     let &RetransmissionProbability { loss, retransmissions, datagrams } = question;
-    Ok(json!(analysis::retransmission_probability(loss, retransmissions, datagrams)?))
+    Ok(json!(closed_form::retransmission_probability(loss, retransmissions, datagrams)?))
 }
 
 /// Equation 6, solved for the loss.
 pub(crate) fn loss_from_retransmissions(question: &LossFromRetransmissions, _: &Path) -> Result<Json, ScenarioError> {
     let &LossFromRetransmissions { probability, retransmissions, datagrams } = question;
-    Ok(json!(analysis::loss_from_retransmissions(probability, retransmissions, datagrams)?))
+    Ok(json!(closed_form::loss_from_retransmissions(probability, retransmissions, datagrams)?))
 }
 
 /// The loss of a datagram of several packets, each lost independently of the others.
 pub(crate) fn datagram_loss(question: &DatagramLoss, _: &Path) -> Result<Json, ScenarioError> {
-    Ok(json!(analysis::datagram_loss(question.packet_loss, question.packets)?))
+    Ok(json!(closed_form::datagram_loss(question.packet_loss, question.packets)?))
 }
 
 /// A round trip for each retransmission.
 pub(crate) fn added_delay(question: &AddedDelay, _: &Path) -> Result<Json, ScenarioError> {
     let round_trip =
         Duration::parse(&question.round_trip).map_err(|error| ScenarioError::new("round_trip", error.to_string()))?;
-    Ok(json!(analysis::added_delay(question.retransmissions, round_trip).as_secs_f64()))
+    Ok(json!(closed_form::added_delay(question.retransmissions, round_trip).as_secs_f64()))
 }
