@@ -25,7 +25,7 @@ pub use voice::codec::Codec;
 pub use voice::emodel;
 pub use voice::listener::{Listener, VoiceQuality};
 pub use voice::playout::{AdaptivePlayout, FixedPlayout, Playout};
-pub use web::{ConstantCount, ObjectCount, ParetoCount, Requests, WebReport, WebTimes};
+pub use web::{ConstantCount, ObjectCount, ParetoCount, Requests, Times, WebReport, WebTimes};
 
 units::registry! {
     /// The traffic of a flow.

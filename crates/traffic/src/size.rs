@@ -122,6 +122,19 @@ impl Size {
         }
     }
 
+    /// Whether sizes are drawn.
+    pub(crate) fn is_random(&self) -> bool {
+        matches!(self, Size::Random(_))
+    }
+
+    /// As [`Size::draw`]; there is a `stream` where [`Size::is_random`] says so.
+    pub(crate) fn draw_from(&self, stream: Option<&mut (dyn Rng + Send + 'static)>) -> Bytes {
+        match self {
+            Size::Constant(size) => *size,
+            Size::Random(_) => self.draw(stream.expect("a random size has a stream")),
+        }
+    }
+
     /// The mean in bytes, limits included, for computing an offered load.
     pub fn mean(&self) -> f64 {
         match self {

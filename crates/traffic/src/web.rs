@@ -23,7 +23,7 @@ use crate::{
 };
 
 pub use objects::{ConstantCount, ObjectCount, ParetoCount};
-pub use report::{WebReport, WebTimes};
+pub use report::{Times, WebReport, WebTimes};
 
 /// Web pages, one after the other over one connection or several: the user requests, the server responds, the user
 /// reads.
@@ -136,13 +136,11 @@ impl Web {
     fn source(self: &Arc<Web>, offset: Duration, streams: &mut MakeUserRng) -> WebSource {
         WebSource {
             config: Arc::clone(self),
-            main: streams("traffic.main"),
-            count: streams("traffic.objects"),
-            embedded: streams("traffic.embedded"),
-            parsing: streams("traffic.parsing"),
+            main: self.main.is_random().then(|| streams("traffic.main")),
+            objects: ObjectStreams::of(self, streams),
             reading: streams("traffic.reading"),
             state: State::Closed,
-            wake: Some(Time::ZERO + self.start + offset),
+            wake: Time::ZERO + self.start + offset,
             connections: (0..self.connections).map(|_| Connection::default()).collect(),
             acts: VecDeque::new(),
             streams: BTreeMap::new(),
@@ -176,15 +174,15 @@ enum State {
 /// A browser and its server.
 pub(crate) struct WebSource {
     config: Arc<Web>,
-    main: Box<dyn Rng + Send>,
-    count: Box<dyn Rng + Send>,
-    embedded: Box<dyn Rng + Send>,
-    parsing: Box<dyn Rng + Send>,
+    /// Of the size of main objects, where it is random.
+    main: Option<Box<dyn Rng + Send>>,
+    /// Where pages may have embedded objects.
+    objects: Option<Box<ObjectStreams>>,
     reading: Box<dyn Rng + Send>,
     state: State,
-    /// The instant of the next click or request.
-    wake: Option<Time>,
-    connections: Vec<Connection>,
+    /// The instant of the next click or request; [`Time::MAX`] without one.
+    wake: Time,
+    connections: Box<[Connection]>,
     /// The actions that are due, and the instant at which they became due.
     acts: VecDeque<Act>,
     due: Time,
@@ -199,13 +197,35 @@ pub(crate) struct WebSource {
     opened_streams: u32,
 }
 
+/// The random streams of embedded objects.
+struct ObjectStreams {
+    /// Of their number and of their size, where these are random.
+    count: Option<Box<dyn Rng + Send>>,
+    embedded: Option<Box<dyn Rng + Send>>,
+    parsing: Box<dyn Rng + Send>,
+}
+
+impl ObjectStreams {
+    /// The streams from which one user's objects are drawn, if pages may have any.
+    fn of(web: &Web, streams: &mut MakeUserRng) -> Option<Box<ObjectStreams>> {
+        let count = web.objects.entry().constant();
+        (count != Some(0)).then(|| {
+            Box::new(ObjectStreams {
+                count: count.is_none().then(|| streams("traffic.objects")),
+                embedded: web.embedded.is_random().then(|| streams("traffic.embedded")),
+                parsing: streams("traffic.parsing"),
+            })
+        })
+    }
+}
+
 #[derive(Default)]
 struct Connection {
     is_open: bool,
+    /// How many of those that wait, from the oldest on, the server has answered.
+    answered: u32,
     /// Requests whose response is not complete, the oldest first.
     waiting: VecDeque<Request>,
-    /// How many of these, from the oldest on, the server has answered.
-    answered: usize,
     /// Requests that arrived at the server since the connection was opened.
     received_requests: u64,
     /// Bytes of all complete responses.
@@ -224,8 +244,8 @@ impl Source for WebSource {
     }
 
     fn poll_action(&mut self, now: Time) -> Option<Act> {
-        if self.acts.is_empty() && self.wake.is_some_and(|wake| wake <= now) {
-            self.wake = None;
+        if self.acts.is_empty() && self.wake <= now {
+            self.wake = Time::MAX;
             self.handle_wake(now);
         }
         let act = self.acts.pop_front();
@@ -236,7 +256,8 @@ impl Source for WebSource {
     }
 
     fn poll_timeout(&self) -> Option<Time> {
-        if self.acts.is_empty() { self.wake } else { Some(self.due) }
+        let next = if self.acts.is_empty() { self.wake } else { self.due };
+        (next != Time::MAX).then_some(next)
     }
 
     fn handle_delivered(&mut self, now: Time, connection: u32, end: End, bytes: u64) {
@@ -281,7 +302,7 @@ impl WebSource {
                 self.state = State::Main;
                 self.clicked = now;
                 self.times.clicks += 1;
-                let object = self.config.main.draw(&mut *self.main);
+                let object = self.config.main.draw_from(self.main.as_deref_mut());
                 self.send_request(now, 0, object);
             }
             State::Parsing => {
@@ -297,7 +318,7 @@ impl WebSource {
         let connection = &mut self.connections[number as usize];
         let received_requests = bytes / self.config.request.get();
         for _ in connection.received_requests..received_requests {
-            let request = &connection.waiting[connection.answered];
+            let request = &connection.waiting[connection.answered as usize];
             connection.answered += 1;
             self.times.request_times.push(now.since(request.asked));
             let action = Action::Write(request.object);
@@ -330,12 +351,15 @@ impl WebSource {
 
     /// All requested objects have arrived at the user.
     fn handle_complete(&mut self, now: Time) {
-        if self.state == State::Main {
-            self.left = self.config.objects.entry().draw(&mut *self.count);
+        if self.state == State::Main
+            && let Some(streams) = &mut self.objects
+        {
+            let law = self.config.objects.entry();
+            self.left = streams.count.as_deref_mut().map_or_else(|| law.constant().unwrap_or(0), |rng| law.draw(rng));
             if self.left > 0 {
                 self.state = State::Parsing;
-                let parsing = exponential(&mut *self.parsing, self.config.parsing.as_secs_f64());
-                self.wake = Some(now + Duration::from_secs_f64(parsing));
+                let parsing = exponential(&mut *streams.parsing, self.config.parsing.as_secs_f64());
+                self.wake = now + Duration::from_secs_f64(parsing);
                 return;
             }
         }
@@ -355,7 +379,8 @@ impl WebSource {
 
     fn request_object(&mut self, now: Time, number: u32) {
         self.left -= 1;
-        let object = self.config.embedded.draw(&mut *self.embedded);
+        let stream = self.objects.as_mut().and_then(|streams| streams.embedded.as_deref_mut());
+        let object = self.config.embedded.draw_from(stream);
         self.send_request(now, number, object);
     }
 
@@ -382,13 +407,15 @@ impl WebSource {
 
     fn finish_page(&mut self, now: Time) {
         self.times.load_times.push(now.since(self.clicked));
-        if self.config.pages.is_some_and(|pages| self.times.load_times.len() as u64 >= u64::from(pages)) {
+        // Nothing waits for as long as the user reads.
+        self.connections.iter_mut().for_each(|connection| connection.waiting = VecDeque::new());
+        if self.config.pages.is_some_and(|pages| self.times.load_times.as_slice().len() as u64 >= u64::from(pages)) {
             self.state = State::Done;
             self.close(now);
         } else {
             self.state = State::Reading;
             let reading = exponential(&mut *self.reading, self.config.reading.as_secs_f64());
-            self.wake = Some(now + Duration::from_secs_f64(reading));
+            self.wake = now + Duration::from_secs_f64(reading);
         }
     }
 

@@ -52,11 +52,20 @@ pub trait Kind {
         Ok(())
     }
 
+    /// Returns the number of every page, where nothing is drawn.
+    fn constant(&self) -> Option<u64> {
+        None
+    }
+
     /// The number of the next page.
     fn draw(&self, rng: &mut dyn Rng) -> u64;
 }
 
 impl Kind for ConstantCount {
+    fn constant(&self) -> Option<u64> {
+        Some(u64::from(self.count))
+    }
+
     fn draw(&self, _rng: &mut dyn Rng) -> u64 {
         u64::from(self.count)
     }

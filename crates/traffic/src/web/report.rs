@@ -10,11 +10,46 @@ pub struct WebTimes {
     /// Pages that were requested.
     pub clicks: u64,
     /// Load time of each complete page: from the click to its last byte.
-    pub load_times: Vec<Duration>,
+    pub load_times: Times,
     /// For each request that reached the server: from its writing to its last byte there.
-    pub request_times: Vec<Duration>,
+    pub request_times: Times,
     /// For each response that reached the user: from the writing of its request to its last byte there.
-    pub response_times: Vec<Duration>,
+    pub response_times: Times,
+}
+
+/// Times in the order in which they were measured. A single one takes no memory beside this.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub enum Times {
+    /// Nothing was measured.
+    #[default]
+    None,
+    /// One time.
+    One(Duration),
+    /// More than one.
+    Several(Vec<Duration>),
+}
+
+impl Times {
+    /// Adds a time.
+    pub fn push(&mut self, time: Duration) {
+        *self = match std::mem::take(self) {
+            Times::None => Times::One(time),
+            Times::One(first) => Times::Several(vec![first, time]),
+            Times::Several(mut times) => {
+                times.push(time);
+                Times::Several(times)
+            }
+        };
+    }
+
+    /// Returns the times.
+    pub fn as_slice(&self) -> &[Duration] {
+        match self {
+            Times::None => &[],
+            Times::One(time) => std::slice::from_ref(time),
+            Times::Several(times) => times,
+        }
+    }
 }
 
 units::report! {
@@ -61,15 +96,15 @@ impl WebTimes {
     /// Adds the times of another user; quantiles of both cannot be computed from the separate reports.
     pub fn absorb(&mut self, other: &WebTimes) {
         self.clicks += other.clicks;
-        self.load_times.extend_from_slice(&other.load_times);
-        self.request_times.extend_from_slice(&other.request_times);
-        self.response_times.extend_from_slice(&other.response_times);
+        other.load_times.as_slice().iter().for_each(|&time| self.load_times.push(time));
+        other.request_times.as_slice().iter().for_each(|&time| self.request_times.push(time));
+        other.response_times.as_slice().iter().for_each(|&time| self.response_times.push(time));
     }
 
     /// Counts, means and quantiles.
     pub fn report(&self) -> WebReport {
-        let [loads, requests, responses] =
-            [&self.load_times, &self.request_times, &self.response_times].map(|times| Sorted::new(times.clone()));
+        let [loads, requests, responses] = [&self.load_times, &self.request_times, &self.response_times]
+            .map(|times| Sorted::new(times.as_slice().to_vec()));
         WebReport {
             pages: loads.count(),
             clicks: self.clicks,
