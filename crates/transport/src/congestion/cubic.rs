@@ -103,16 +103,17 @@ impl Kind for CubicConfig {
 #[derive(Clone, Debug)]
 pub struct Cubic {
     window: Window,
-    beta: f64,
+    constants: Constants,
     growth: Growth,
     slow_start: SlowStart,
 }
 
 #[derive(Clone, Debug)]
 enum Growth {
-    Rfc9438(Rfc9438),
-    Linux(Linux),
-    Version21(Version21),
+    /// From the first congestion avoidance or reduction on: a short transfer has neither.
+    Rfc9438(Option<Box<Rfc9438>>),
+    Linux(Box<Linux>),
+    Version21(Box<Version21>),
 }
 
 impl Cubic {
@@ -127,11 +128,11 @@ impl Cubic {
         };
         Cubic {
             window: start.window(),
-            beta: constants.beta,
+            constants,
             growth: match rule {
-                CubicRule::Rfc9438 => Growth::Rfc9438(Rfc9438::new(constants)),
-                CubicRule::Linux => Growth::Linux(Linux::new(constants)),
-                CubicRule::Version21 => Growth::Version21(Version21::new(constants, start.timestamps)),
+                CubicRule::Rfc9438 => Growth::Rfc9438(None),
+                CubicRule::Linux => Growth::Linux(Box::new(Linux::new(constants))),
+                CubicRule::Version21 => Growth::Version21(Box::new(Version21::new(constants, start.timestamps))),
             },
             slow_start: SlowStart::new(config.hystart.unwrap_or_default()),
         }
@@ -139,7 +140,7 @@ impl Cubic {
 
     fn grow(&mut self, sample: &AckSample) {
         if !sample.window_limited {
-            if let Growth::Rfc9438(rule) = &mut self.growth {
+            if let Growth::Rfc9438(Some(rule)) = &mut self.growth {
                 rule.pause(sample);
             }
             return;
@@ -152,7 +153,7 @@ impl Cubic {
             return;
         }
         match &mut self.growth {
-            Growth::Rfc9438(rule) => rule.grow(&mut self.window, acked, sample),
+            Growth::Rfc9438(rule) => begun(rule, self.constants).grow(&mut self.window, acked, sample),
             Growth::Linux(rule) => rule.grow(&mut self.window, acked, sample),
             Growth::Version21(_) => (),
         }
@@ -161,10 +162,16 @@ impl Cubic {
     #[cfg(test)]
     pub(super) fn curve(&self) -> Option<(f64, impl Fn(f64) -> f64 + use<>)> {
         match &self.growth {
-            Growth::Rfc9438(rule) => rule.curve(),
+            Growth::Rfc9438(rule) => rule.as_ref().and_then(|rule| rule.curve()),
             Growth::Linux(_) | Growth::Version21(_) => None,
         }
     }
+}
+
+/// The rule, which begins now if it has not.
+#[inline]
+fn begun(rule: &mut Option<Box<Rfc9438>>, constants: Constants) -> &mut Rfc9438 {
+    rule.get_or_insert_with(|| Box::new(Rfc9438::new(constants)))
 }
 
 impl CongestionController for Cubic {
@@ -204,17 +211,21 @@ impl CongestionController for Cubic {
             // Sections 4.6 and 4.7
             Event::Congestion(congestion) => {
                 match &mut self.growth {
-                    Growth::Rfc9438(rule) => rule.reduce(&self.window),
+                    Growth::Rfc9438(rule) => begun(rule, self.constants).reduce(&self.window),
                     Growth::Linux(rule) => rule.reduce(&self.window),
                     Growth::Version21(rule) => rule.reduce(&self.window),
                 }
-                self.window.threshold = share(congestion.from, self.beta);
+                self.window.threshold = share(congestion.from, self.constants.beta);
             }
             Event::TimedOut => self.slow_start.restart(),
             _ => (),
         }
         match &mut self.growth {
-            Growth::Rfc9438(rule) => rule.on_event(event),
+            Growth::Rfc9438(rule) => {
+                if let Some(rule) = rule {
+                    rule.on_event(event);
+                }
+            }
             Growth::Linux(rule) => rule.on_event(now, event),
             Growth::Version21(rule) => rule.on_event(event),
         }
