@@ -189,14 +189,11 @@ impl CongestionController for Cubic {
     }
 
     fn on_ack(&mut self, sample: &AckSample) {
-        if let Growth::Version21(rule) = &mut self.growth {
-            return rule.on_ack(&mut self.window, sample);
-        }
         // Round-trip times just after a recovery are those of its bursts (Linux).
         let fresh = match &mut self.growth {
             Growth::Rfc9438(_) => true,
             Growth::Linux(rule) => rule.measure(sample),
-            Growth::Version21(_) => false,
+            Growth::Version21(rule) => return rule.on_ack(&mut self.window, sample),
         };
         if fresh {
             self.slow_start.measure(&mut self.window, sample);

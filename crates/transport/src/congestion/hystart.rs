@@ -50,6 +50,7 @@ impl SlowStart {
     }
 
     /// Looks at a round-trip time, and may end slow start. To be called before [`SlowStart::grow`].
+    #[inline(always)]
     pub(super) fn measure(&mut self, window: &mut Window, sample: &AckSample) {
         match self {
             SlowStart::Plain => (),
@@ -111,12 +112,18 @@ impl Linux {
         }
     }
 
+    #[inline]
     fn measure(&mut self, window: &mut Window, sample: &AckSample) {
         let Some(rtt) = sample.rtt else { return };
         self.min_rtt = self.min_rtt.min(rtt);
-        if self.found || !window.in_slow_start() {
-            return;
+        if !self.found && window.in_slow_start() {
+            self.judge(window, sample, rtt);
         }
+    }
+
+    /// Looks for a queue in slow start.
+    #[inline(never)]
+    fn judge(&mut self, window: &mut Window, sample: &AckSample, rtt: Duration) {
         if self.round_end.is_none_or(|end| sample.una > end) {
             self.begin_round(sample);
         }
