@@ -44,6 +44,17 @@ impl Slot {
         self.0 = self.0.wrapping_sub(Slot::with(packet).0);
     }
 
+    /// Removes a burst of any packet: afterwards only their number counts.
+    #[inline(always)]
+    pub(super) fn remove_any(&mut self) {
+        self.0 = self.0.wrapping_sub(1);
+    }
+
+    /// Adds a burst that [`Slot::remove_any`] removed.
+    pub(super) fn put_back(&mut self) {
+        self.0 = self.0.wrapping_add(1);
+    }
+
     #[inline(always)]
     pub(super) fn bursts(self) -> u32 {
         self.0 as u32
@@ -144,12 +155,14 @@ impl Bursts {
 
     /// Bursts that are alone in their slot.
     pub(in crate::random) fn alone(&self) -> usize {
-        self.left.iter().filter(|left| left.bursts() == 1).count()
+        self.alone_and_most().0
     }
 
-    /// At least the most bursts in a slot, and as many binary digits.
-    pub(super) fn most_or_more(&self) -> u32 {
-        self.left.iter().fold(0, |all, left| all | left.bursts())
+    /// Bursts that are alone in their slot, and at least the most bursts in a slot, with as many binary digits.
+    pub(super) fn alone_and_most(&self) -> (usize, u32) {
+        let count = |(alone, all), left: &Slot| (alone + u32::from(left.bursts() == 1), all | left.bursts());
+        let (alone, most) = self.left.iter().fold((0, 0), count);
+        (alone as usize, most)
     }
 
     /// Packets that were not decoded, by number.

@@ -1,9 +1,10 @@
 //! Iterative interference cancellation.
 //!
 //! Packets and slots are the two kinds of nodes of a graph whose edges are bursts (Liva 2011). An iteration looks at
-//! the packets that wait and decodes those that can be. Mostly a few iterations decode nearly all; where many decode
-//! few packets each, only those are looked at that share a slot with one that was decoded in the iteration before, so
-//! that the whole takes a time in proportion to the bursts, times the bursts of a slot.
+//! the packets that wait and decodes those that can be. Mostly a few iterations decode nearly all, so that far fewer
+//! than the limit find the same in parts, each of which profits from those before. Where many iterations decode few
+//! packets each, only those are looked at that share a slot with one that was decoded in the iteration before, so that
+//! the whole takes a time in proportion to the bursts, times the bursts of a slot.
 
 mod bursts;
 mod rules;
@@ -55,9 +56,10 @@ impl Decoder {
             bursts.work(Alone { iterations, scratch: &mut self.scratch, alone: &mut alone });
             return alone;
         }
-        let alone = bursts.alone();
-        let most = most_decodable(self.information.up_to(bursts.most_or_more()));
+        let (alone, most) = bursts.alone_and_most();
+        let most = most_decodable(self.information.up_to(most));
         bursts.work(Equal { decoder: self, most });
+        bursts.empty_slots();
         alone
     }
 
@@ -156,12 +158,14 @@ impl Work for Equal<'_> {
         let Decoder { receiver, information, scratch, looks } = self.decoder;
         let &mut Receiver { required, joint, iterations, .. } = receiver;
         let decoding = Decoding::new(slots, *looks, scratch, lost);
-        if joint {
-            decoding.iterate(iterations, Mean::new(information.table(), required, slots.each(), Left::new(left)));
-        } else {
-            decoding.iterate(iterations, Best { most: self.most, left: Left::new(left) });
+        let left = Left::new(left);
+        match (joint, information.usual()) {
+            (true, Some(table)) => decoding.iterate(iterations, Mean::new(table, required, slots.each(), left)),
+            (true, None) => {
+                decoding.iterate(iterations, Mean::new(information.all(), required, slots.each(), left));
+            }
+            (false, _) => decoding.iterate(iterations, Best { most: self.most, left }),
         }
-        remove_lost(slots, &mut Left::new(left), lost);
     }
 }
 
@@ -188,6 +192,10 @@ impl Work for Unequal<'_> {
     }
 }
 
+/// For how many iterations that are left the packets are divided into one more part: with the usual limit of 50 into
+/// six, and few frames need so many iterations that it would not do.
+const ITERATIONS_OF_A_PART: u32 = 8;
+
 /// A frame that is decoded.
 struct Decoding<'b, S> {
     slots: &'b S,
@@ -206,35 +214,73 @@ impl<'a, 'b, S: Slots<'a>> Decoding<'b, S> {
     }
 
     #[inline(always)]
-    fn iterate(self, iterations: u32, mut rule: impl Rule) {
+    fn iterate(mut self, iterations: u32, mut rule: impl Rule) {
+        let mut share = ITERATIONS_OF_A_PART;
+        while !self.look_in_parts(iterations, share, &mut rule) {
+            self.put_back(&mut rule);
+            share = u32::MAX;
+        }
+    }
+
+    /// Looks at the packets that wait, in one part for each `share` of the iterations that are left: the bursts of a
+    /// part that was decoded are subtracted before the next part is looked at. Returns whether what is decoded is what
+    /// so many iterations decode.
+    ///
+    /// What the n-th part finds, n iterations find as well. So if no packet that waits can be decoded after as many
+    /// parts as iterations, both have found the same.
+    #[inline(always)]
+    fn look_in_parts(&mut self, iterations: u32, share: u32, rule: &mut impl Rule) -> bool {
         let mut waits = self.slots.packets();
         let mut looks = waits;
         self.waiting.fill(waits);
-        for iteration in 0..iterations {
+        let (mut left, mut is_parted) = (iterations, false);
+        while left > 0 {
             if waits > looks {
-                return self.iterate_over_neighbours(iterations - iteration, rule);
+                return self.look_at_neighbours(left, rule) || !is_parted;
             }
             looks -= waits;
-            let decoded = self.waiting.find(|place| rule.is_decodable(place.packet(), self.slots.at(place)));
-            if decoded == 0 {
+            let before = waits;
+            let parts = (left / share).max(1);
+            is_parted |= parts > 1;
+            for part in self.waiting.parts(parts) {
+                let decoded =
+                    self.waiting.find(part.clone(), |place| rule.is_decodable(place.packet(), self.slots.at(place)));
+                if decoded > 0 {
+                    (waits, left) = (waits - decoded, left - 1);
+                    self.waiting.for_each_found(part, |place| rule.subtract(place.packet(), self.slots.at(place)));
+                }
+            }
+            if waits == before {
+                is_parted = false;
                 break;
             }
-            waits -= decoded;
-            looks += self.looks * decoded;
-            self.waiting.for_each_found(|place| rule.subtract(place.packet(), self.slots.at(place)));
+            looks += self.looks * (before - waits);
         }
         self.waiting.for_each(|place| self.lost.push(place.packet()));
+        !is_parted
     }
 
-    /// As [`Decoding::iterate`], after an iteration in which packets were decoded.
+    /// Puts the bursts of decoded packets back into their slots.
+    #[cold]
+    fn put_back(&mut self, rule: &mut impl Rule) {
+        let mut lost = self.lost.drain(..).peekable();
+        for packet in 0..self.slots.packets() as u32 {
+            if lost.next_if_eq(&packet).is_none() {
+                rule.add(packet, self.slots.of(packet));
+            }
+        }
+    }
+
+    /// As [`Decoding::look_in_parts`], after packets were decoded; returns whether none is left that can be.
     #[inline(never)]
-    fn iterate_over_neighbours(self, iterations: u32, mut rule: impl Rule) {
+    fn look_at_neighbours(&mut self, iterations: u32, rule: &mut impl Rule) -> bool {
         let Decoding { slots, waiting, neighbours, lost, .. } = self;
         waiting.for_each(|place| lost.push(place.packet()));
-        neighbours.begin(slots, lost);
-        waiting.for_each_found(|place| neighbours.decoded.push(place.packet()));
+        neighbours.begin(*slots, lost);
+        waiting.for_each_found(waiting.all(), |place| neighbours.decoded.push(place.packet()));
+        let mut is_complete = false;
         for _ in 0..iterations {
-            neighbours.find(slots, |slot| rule.may_help(slot));
+            neighbours.find(*slots, |slot| rule.may_help(slot));
             neighbours.decoded.clear();
             for &packet in &neighbours.found {
                 let is_decodable = rule.is_decodable(packet, slots.of(packet));
@@ -244,6 +290,7 @@ impl<'a, 'b, S: Slots<'a>> Decoding<'b, S> {
                 }
             }
             if neighbours.decoded.is_empty() {
+                is_complete = true;
                 break;
             }
             for &packet in &neighbours.decoded {
@@ -251,6 +298,7 @@ impl<'a, 'b, S: Slots<'a>> Decoding<'b, S> {
             }
         }
         lost.retain(|&packet| neighbours.states[packet as usize] != State::Decoded);
+        is_complete
     }
 }
 

@@ -13,6 +13,9 @@ pub(super) trait Rule {
     /// Takes the bursts of a packet that was decoded from its slots.
     fn subtract(&mut self, packet: u32, slots: &[u32]);
 
+    /// Puts them back.
+    fn add(&mut self, packet: u32, slots: &[u32]);
+
     /// Whether packets in a slot that lost bursts may have become decodable.
     fn may_help(&self, _slot: u32) -> bool {
         true
@@ -32,8 +35,12 @@ impl Rule for Best<'_> {
     }
 
     #[inline(always)]
-    fn subtract(&mut self, packet: u32, slots: &[u32]) {
-        slots.iter().for_each(|&slot| self.left.of_mut(slot).remove(packet));
+    fn subtract(&mut self, _packet: u32, slots: &[u32]) {
+        slots.iter().for_each(|&slot| self.left.of_mut(slot).remove_any());
+    }
+
+    fn add(&mut self, _packet: u32, slots: &[u32]) {
+        slots.iter().for_each(|&slot| self.left.of_mut(slot).put_back());
     }
 
     #[inline(always)]
@@ -43,73 +50,105 @@ impl Rule for Best<'_> {
 }
 
 /// Equal powers, all bursts together.
-pub(super) struct Mean<'a> {
-    /// See [`Information`].
-    table: &'a [i64],
+pub(super) struct Mean<'a, T> {
+    table: T,
     required: f64,
     /// What packets with so many bursts need, which are mostly all.
     needed: (usize, i64),
     left: Left<'a>,
 }
 
-impl<'a> Mean<'a> {
+impl<'a, T: Table> Mean<'a, T> {
     #[inline(always)]
-    pub(super) fn new(table: &'a [i64], required: f64, usual: usize, left: Left<'a>) -> Mean<'a> {
-        debug_assert!(table.len().is_power_of_two(), "as many entries as needed, and more");
-        assert!(!table.is_empty(), "a power of two is at least 1");
+    pub(super) fn new(table: T, required: f64, usual: usize, left: Left<'a>) -> Mean<'a, T> {
         Mean { table, required, needed: (usual, fixed_point(required * usual as f64)), left }
-    }
-
-    /// The information of a burst in a slot.
-    #[inline(always)]
-    fn information(&self, slot: u32) -> i64 {
-        self.table[self.left.of(slot).bursts() as usize & (self.table.len() - 1)]
     }
 }
 
-impl Rule for Mean<'_> {
+impl<T: Table> Rule for Mean<'_, T> {
     #[inline(always)]
     fn is_decodable(&self, _packet: u32, slots: &[u32]) -> bool {
         let needed = match slots.len() == self.needed.0 {
             true => self.needed.1,
             false => fixed_point(self.required * slots.len() as f64),
         };
-        slots.iter().map(|&slot| self.information(slot)).sum::<i64>() >= needed
+        slots.iter().map(|&slot| self.table.of(self.left.of(slot).bursts())).sum::<i64>() >= needed
     }
 
     #[inline(always)]
-    fn subtract(&mut self, packet: u32, slots: &[u32]) {
-        slots.iter().for_each(|&slot| self.left.of_mut(slot).remove(packet));
+    fn subtract(&mut self, _packet: u32, slots: &[u32]) {
+        slots.iter().for_each(|&slot| self.left.of_mut(slot).remove_any());
+    }
+
+    fn add(&mut self, _packet: u32, slots: &[u32]) {
+        slots.iter().for_each(|&slot| self.left.of_mut(slot).put_back());
     }
 }
 
 /// Mutual information per coded bit, in [`fixed_point`], of a burst in a slot with so many bursts of the same power
-/// (itself among them), as far as it was asked for and to a number of entries that is a power of two. Entry 0 is there
-/// for the arithmetic.
+/// (itself among them), as far as it was asked for. Entry 0 is there for the arithmetic.
 #[derive(Debug)]
 pub(super) struct Information {
     es_n0: Db,
+    /// As many entries as are usual or more, of which so many are known.
     table: Vec<i64>,
+    known: usize,
 }
+
+/// Bursts of a slot, one more than the most that are usual.
+const USUAL: usize = 1 << u8::BITS;
 
 impl Information {
     pub(super) fn new(es_n0: Db) -> Information {
-        Information { es_n0, table: vec![fixed_point(1.0)] }
+        let mut table = vec![0; USUAL];
+        table[0] = fixed_point(1.0);
+        Information { es_n0, table, known: 1 }
     }
 
-    /// As far as it was asked for.
-    pub(super) fn table(&self) -> &[i64] {
-        &self.table
-    }
-
+    /// Of slots with so many bursts and fewer.
     pub(super) fn up_to(&mut self, bursts: u32) -> &[i64] {
-        while self.table.len() <= bursts as usize || !self.table.len().is_power_of_two() {
-            let interferers = (self.table.len() - 1) as f64;
+        let entries = bursts as usize + 1;
+        if entries > self.table.len() {
+            self.table.resize(entries, 0);
+        }
+        while self.known < entries {
+            let interferers = (self.known - 1) as f64;
             let noise = libm::pow(10.0, -self.es_n0.get() / 10.0) + interferers;
             let information = qpsk::mutual_information(Db::new(-10.0 * libm::log10(noise)));
-            self.table.push(fixed_point(information));
+            self.table[self.known] = fixed_point(information);
+            self.known += 1;
         }
+        &self.table[..entries]
+    }
+
+    /// All that was asked for, if no slot had more bursts than usual.
+    pub(super) fn usual(&self) -> Option<&[i64; USUAL]> {
+        self.table.as_slice().try_into().ok()
+    }
+
+    /// All that was asked for.
+    pub(super) fn all(&self) -> &[i64] {
         &self.table
+    }
+}
+
+/// A table of [`Information`].
+pub(super) trait Table {
+    /// Of a slot with so many bursts, which are in the table.
+    fn of(&self, bursts: u32) -> i64;
+}
+
+impl Table for &[i64; USUAL] {
+    #[inline(always)]
+    fn of(&self, bursts: u32) -> i64 {
+        self[usize::from(bursts as u8)]
+    }
+}
+
+impl Table for &[i64] {
+    #[inline(always)]
+    fn of(&self, bursts: u32) -> i64 {
+        self[bursts as usize]
     }
 }
 
@@ -150,5 +189,9 @@ impl Rule for Powers<'_> {
 
     fn subtract(&mut self, packet: u32, slots: &[u32]) {
         slots.iter().for_each(|&slot| self.of_slot[slot as usize] -= self.powers[packet as usize]);
+    }
+
+    fn add(&mut self, packet: u32, slots: &[u32]) {
+        slots.iter().for_each(|&slot| self.of_slot[slot as usize] += self.powers[packet as usize]);
     }
 }

@@ -1,5 +1,7 @@
 //! The packets of a frame that wait, and those of them that are decoded in an iteration.
 
+use std::ops::Range;
+
 /// Which packets of a frame wait.
 #[derive(Debug, Default)]
 pub(super) struct Waiting(Vec<Group>);
@@ -38,14 +40,35 @@ impl Waiting {
         }
     }
 
-    /// Looks at those that wait: those that `is_found` finds wait no longer. Returns how many.
+    /// The groups, divided into so many parts or fewer.
     #[inline(always)]
-    pub(super) fn find(&mut self, is_found: impl Fn(Place) -> bool) -> usize {
+    pub(super) fn parts(&self, parts: u32) -> impl Iterator<Item = Range<usize>> + use<> {
+        let groups = self.0.len();
+        let of_part = groups.div_ceil(parts as usize).max(1);
+        (0..groups).step_by(of_part).map(move |first| first..(first + of_part).min(groups))
+    }
+
+    /// All groups.
+    pub(super) fn all(&self) -> Range<usize> {
+        0..self.0.len()
+    }
+
+    /// Looks at those of some groups that wait: those that `is_found` finds wait no longer. Returns how many.
+    #[inline(always)]
+    pub(super) fn find(&mut self, groups: Range<usize>, is_found: impl Fn(Place) -> bool) -> usize {
         let mut count = 0;
-        for (group, Group { waiting, found }) in (0..).zip(&mut self.0) {
+        for (group, Group { waiting, found }) in (groups.start as u32..).zip(&mut self.0[groups]) {
             let mut of_group = 0;
             // Without a branch: it would be guessed wrongly as often as not.
-            ones(group, *waiting, |place| of_group |= u64::from(is_found(place)) << place.index);
+            if *waiting == u64::MAX {
+                for four in (0..GROUP as u32 / 4).rev() {
+                    for index in (0..4).rev() {
+                        of_group = of_group << 1 | u64::from(is_found(Place { group, index: 4 * four + index }));
+                    }
+                }
+            } else {
+                ones(group, *waiting, |place| of_group |= u64::from(is_found(place)) << place.index);
+            }
             (*waiting, *found) = (*waiting ^ of_group, of_group);
             if of_group != 0 {
                 count += of_group.count_ones() as usize;
@@ -54,10 +77,12 @@ impl Waiting {
         count
     }
 
-    /// Calls `work` with each that was found last.
+    /// Calls `work` with each of some groups that was found last.
     #[inline(always)]
-    pub(super) fn for_each_found(&self, mut work: impl FnMut(Place)) {
-        (0..).zip(&self.0).for_each(|(group, &Group { found, .. })| ones(group, found, &mut work));
+    pub(super) fn for_each_found(&self, groups: Range<usize>, mut work: impl FnMut(Place)) {
+        (groups.start as u32..)
+            .zip(&self.0[groups])
+            .for_each(|(group, &Group { found, .. })| ones(group, found, &mut work));
     }
 
     /// Calls `work` with each that waits, in their order.

@@ -147,12 +147,13 @@ proptest! {
     }
 }
 
-/// A chain in which each iteration frees exactly one more packet.
-fn chain(packets: usize, iterations: u32) -> Case {
-    let receiver =
-        Receiver { es_n0: Db::new(5.0), power_spread: Db::new(0.0), required: 0.666, joint: false, iterations };
+/// A chain in which each iteration frees exactly one more packet, by one burst or by both together.
+fn chain(packets: usize, iterations: u32, joint: bool) -> Case {
+    let required = if joint { 0.5 } else { 0.666 };
+    let receiver = Receiver { es_n0: Db::new(5.0), power_spread: Db::new(0.0), required, joint, iterations };
+    let slots = packets + 30;
     let packets = (0..packets).map(|packet| (vec![packet, packet + 1], 1.0)).collect();
-    let mut case = Case { slots: 40, packets, receiver };
+    let mut case = Case { slots, packets, receiver };
     // Both ends of the chain lie in one slot with a pair that cannot be told apart, except the first slot.
     let last = case.packets.len();
     case.packets.push((vec![last, last + 1], 1.0));
@@ -163,10 +164,32 @@ fn chain(packets: usize, iterations: u32) -> Case {
 #[test]
 fn an_iteration_goes_one_step() {
     for (iterations, looks) in (1..=12).flat_map(|iterations| [0, 1, 8].map(|looks| (iterations, looks))) {
-        let case = chain(10, iterations);
+        let case = chain(10, iterations, false);
         let decoded = case.decoded_after(looks, &case.in_order(), true);
         let expected: Vec<bool> = (0..12).map(|packet| packet < 10.min(iterations as usize)).collect();
         assert_eq!(decoded, expected, "{iterations} iterations, {looks} looks");
+    }
+}
+
+#[test]
+fn a_part_goes_no_further_than_the_iterations() {
+    // Two chains, whose packets are in different parts in one order, and in all parts in the other.
+    const PACKETS: usize = 200;
+    for (iterations, looks) in [1, 15, 16, 17, 49, 50, 64, 150, 199, 200, 300].into_iter().zip([0, 1, 8].repeat(4)) {
+        let mut case = chain(PACKETS, iterations, true);
+        let (one, shift) = (case.packets.len(), case.slots);
+        let other: Vec<_> =
+            case.packets.iter().map(|(slots, _)| slots.iter().map(|slot| slot + shift).collect()).collect();
+        case.packets.extend(other.into_iter().map(|slots| (slots, 1.0)));
+        case.slots += shift;
+        let expected: Vec<bool> = (0..2 * one).map(|packet| packet % one < PACKETS.min(iterations as usize)).collect();
+        let in_order = case.in_order();
+        let reversed = in_order.iter().rev().copied().collect();
+        let mixed = (0..2 * one).map(|packet| packet * 7 % (2 * one)).collect();
+        for (order, equal) in [in_order, reversed, mixed].iter().flat_map(|order| [(order, true), (order, false)]) {
+            let decoded = case.decoded_after(looks, order, equal);
+            assert_eq!(decoded, expected, "{iterations} iterations, {looks} looks, equal: {equal}");
+        }
     }
 }
 
