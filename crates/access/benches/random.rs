@@ -77,7 +77,7 @@ fn frames(config: &serde_json::Value) -> f64 {
         frame.begin(40);
         for columns in &mut terminals {
             columns.clear();
-            assert_eq!(frame.room(columns), Some(13));
+            assert_eq!(frame.together(), Some(3));
             frame.add_all(13, columns, &mut rng);
         }
         frame.decode(&mut rng);

@@ -1,7 +1,6 @@
 //! The return link: terminals with their queues, in frames.
 
 use std::collections::VecDeque;
-use std::ops::Range;
 
 use rand::Rng;
 use units::{Bytes, Duration, Time};
@@ -47,7 +46,7 @@ pub struct ReturnLink {
     contending: Vec<u32>,
     now: Time,
     outputs: VecDeque<Output>,
-    /// Datagrams that leave in the present frame, to be sorted by time.
+    /// Datagrams that leave in granted slots of the present frame, to be sorted by time.
     leaving: Vec<(Time, Output)>,
     tally: Tally,
 }
@@ -66,10 +65,22 @@ struct Random {
 /// Packets of this frame, one after the other, that carry parts of the same datagrams.
 struct Sent {
     terminal: u32,
-    /// By their index in the terminal's queue.
-    datagrams: Range<u32>,
+    /// The index of the first of these datagrams in the terminal's queue, and how many they are.
+    first: u32,
+    datagrams: u32,
     /// The number of the packet after them.
     end: u32,
+}
+
+/// What is the same for all terminals that send by random access in a frame.
+#[derive(Clone, Copy)]
+struct Sending<'a> {
+    now: Time,
+    filler: &'a Filler,
+    /// Useful bits of a packet.
+    payload: u32,
+    /// The replicas of packets that are added together.
+    together: Option<u32>,
 }
 
 struct Dedicated {
@@ -279,9 +290,9 @@ impl ReturnLink {
         }
         self.tally.random_slots += self.random_slots();
         self.send_dedicated(now, number, round_trip);
-        self.send_random(now, number, round_trip);
         self.leaving.sort_by_key(|&(at, _)| at);
         self.outputs.extend(self.leaving.drain(..).map(|(_, output)| output));
+        self.send_random(now, number, round_trip);
     }
 
     fn random_slots(&self) -> u64 {
@@ -321,11 +332,14 @@ impl ReturnLink {
                 self.tally.slots_used += 1;
                 let slot_end = now + self.frame.offset(slot % self.frame.timeslots + 1);
                 let end = if self.whole_frames { frame_end } else { slot_end };
-                let filled = self.filler.fill(&mut terminal.dedicated, 0, *slot_bits, 1, now);
-                self.tally.begin(&filled);
-                while let Some(done) = terminal.dedicated.pop_done() {
-                    self.leaving.push((end, Output::Sent { id: done.id, at: end, access: Access::Dedicated }));
-                }
+                terminal.dedicated.fill(|waiting| {
+                    let filled = self.filler.fill(waiting, *slot_bits, 1, now);
+                    self.tally.begin(&filled);
+                    filled.bits
+                });
+                terminal.dedicated.remove_done(|&Waiting { id, .. }| {
+                    self.leaving.push((end, Output::Sent { id, at: end, access: Access::Dedicated }));
+                });
             }
         }
     }
@@ -336,29 +350,32 @@ impl ReturnLink {
         let blocks = self.random_carriers * self.frame.timeslots / self.frame.block_slots;
         random.frame.begin(blocks);
         random.sent.clear();
-        let prefers_slots = self.policy.as_ref().is_some_and(|policy| policy.entry().prefers_slots());
+        let sending = Sending {
+            now,
+            filler: &self.filler,
+            payload: random.frame.payload_bits(),
+            together: random.frame.together(),
+        };
+        let slots_first = self.policy.as_ref().is_some_and(|policy| policy.entry().prefers_slots());
         for &number in &self.contending {
-            let has_slots = self.dedicated.as_ref().is_some_and(|dedicated| dedicated.ncc.has_slots(number));
+            let has_slots = |dedicated: &Dedicated| slots_first && dedicated.ncc.has_slots(number);
+            let has_slots = self.dedicated.as_ref().is_some_and(has_slots);
             let terminal = &mut self.terminals[number as usize];
             terminal.begin_frame(frame, self.frame_bits);
-            random.send(now, number, terminal, prefers_slots && has_slots, &self.filler, &mut self.tally);
+            random.send(sending, number, terminal, has_slots, &mut self.tally);
         }
         random.decode(&mut self.terminals);
-        let end = now + self.frame.duration;
-        let (terminals, leaving) = (&mut self.terminals, &mut self.leaving);
+        // No slot ends after the frame.
+        let (at, access) = (now + self.frame.duration, Access::Random);
+        let (terminals, outputs) = (&mut self.terminals, &mut self.outputs);
         self.contending.retain(|&number| {
             let queue = &mut terminals[number as usize].random;
-            while let Some(Waiting { id, damaged, .. }) = queue.pop_done() {
-                let access = Access::Random;
-                let reason = DropReason::Collision;
-                leaving.push((
-                    end,
-                    match damaged {
-                        true => Output::Dropped { id, reason, access: Some(access) },
-                        false => Output::Sent { id, at: end, access },
-                    },
-                ));
-            }
+            queue.remove_done(|&Waiting { id, damaged, .. }| {
+                outputs.push_back(match damaged {
+                    true => Output::Dropped { id, reason: DropReason::Collision, access: Some(access) },
+                    false => Output::Sent { id, at, access },
+                });
+            });
             !queue.is_empty()
         });
         let per_block = random.frame.packets() as f64 / f64::from(blocks.max(1));
@@ -441,32 +458,36 @@ impl Random {
     /// begun.
     fn send(
         &mut self,
-        now: Time,
+        sending: Sending<'_>,
         number: u32,
         terminal: &mut Terminal,
         begun_only: bool,
-        filler: &Filler,
         tally: &mut Tally,
     ) {
+        let Sending { now, filler, payload, together } = sending;
         let Terminal { random: queue, columns, words, bits_left, .. } = terminal;
-        let payload = self.frame.payload_bits();
         let most = u32::try_from(*bits_left / u64::from(payload)).unwrap_or(u32::MAX);
-        let (room, before) = (self.frame.room(columns), self.frame.packets() as u32);
-        let (mut left, mut next) = (room.map_or(most, |room| room.min(most)), 0);
+        let mut left = together.map_or(most, |replicas| most.min(columns.free() / replicas));
+        let before = self.frame.packets() as u32;
         let mut end = before;
-        // A datagram whose transmission has begun by random access continues so.
-        while left > 0 && next < queue.len() && (!begun_only || queue.has_begun(next)) {
-            if room.is_none() && !self.frame.add(columns, words) {
-                break;
+        queue.fill(|waiting| {
+            let (mut next, mut bits) = (0, 0);
+            // A datagram whose transmission has begun by random access continues so.
+            while left > 0 && next < waiting.len() && (!begun_only || waiting[next].begun) {
+                if together.is_none() && !self.frame.add(columns, words) {
+                    break;
+                }
+                let filled = filler.fill(&mut waiting[next..], payload, if together.is_some() { left } else { 1 }, now);
+                tally.begin(&filled);
+                left -= filled.slots;
+                end += filled.slots;
+                self.sent.push(Sent { terminal: number, first: next as u32, datagrams: filled.carried as u32, end });
+                next += filled.done;
+                bits += filled.bits;
             }
-            let filled = filler.fill(queue, next, payload, if room.is_some() { left } else { 1 }, now);
-            tally.begin(&filled);
-            left -= filled.slots;
-            next = filled.next;
-            end += filled.slots;
-            self.sent.push(Sent { terminal: number, datagrams: filled.datagrams, end });
-        }
-        if room.is_some() && end > before {
+            bits
+        });
+        if together.is_some() && end > before {
             self.frame.add_all(end - before, columns, words);
         }
     }
@@ -480,8 +501,8 @@ impl Random {
             while of_packet.is_some_and(|sent| sent.end <= packet) {
                 of_packet = sent.next();
             }
-            let Sent { terminal, datagrams, .. } = of_packet.expect("each packet was sent");
-            terminals[*terminal as usize].random.damage(datagrams.clone());
+            let &Sent { terminal, first, datagrams, .. } = of_packet.expect("each packet was sent");
+            terminals[terminal as usize].random.damage(first as usize, datagrams as usize);
         }
     }
 }

@@ -1,8 +1,5 @@
 //! A terminal's queues, and how datagrams are put into slots.
 
-use std::collections::VecDeque;
-use std::ops::Range;
-
 use rand::Rng;
 use units::{Duration, Time};
 
@@ -44,7 +41,9 @@ pub(crate) struct Waiting {
 /// Datagrams in the order of their arrival.
 #[derive(Debug, Default)]
 pub(crate) struct Queue {
-    waiting: VecDeque<Waiting>,
+    /// Those that wait, after so many that have left: side by side, as each frame goes through them.
+    datagrams: Vec<Waiting>,
+    left: usize,
     bits: u64,
 }
 
@@ -58,10 +57,11 @@ pub(crate) struct Filler {
 pub(crate) struct Filled {
     /// The number of slots.
     pub(crate) slots: u32,
-    /// The datagrams of which each carries parts, by their index in the queue.
-    pub(crate) datagrams: Range<u32>,
-    /// The index of the first datagram with bits left.
-    pub(crate) next: usize,
+    /// How many datagrams, from the first on, they carry parts of, and how many of these have no bits left.
+    pub(crate) carried: usize,
+    pub(crate) done: usize,
+    /// The bits of the datagrams.
+    pub(crate) bits: u64,
     /// The number of datagrams whose transmission begins in them, and the sum of their waiting times.
     pub(crate) begun: u64,
     pub(crate) waited: Duration,
@@ -129,7 +129,7 @@ impl Terminal {
     pub(crate) fn backlog(&self, filler: &Filler, slot_bits: u32) -> Backlog {
         let early = if self.requests_early { Some(&self.random) } else { None };
         let queues = || std::iter::once(&self.dedicated).chain(early);
-        let waiting = queues().flat_map(|queue| &queue.waiting);
+        let waiting = queues().flat_map(Queue::waiting);
         Backlog {
             bits: queues().map(Queue::bits).sum(),
             slots: filler.slots(waiting, slot_bits),
@@ -147,44 +147,60 @@ impl Waiting {
 impl Queue {
     pub(crate) fn push(&mut self, waiting: Waiting) {
         self.bits += waiting.bits_left;
-        self.waiting.push_back(waiting);
+        if self.datagrams.len() == self.datagrams.capacity() && 2 * self.left >= self.datagrams.len() {
+            self.datagrams.drain(..self.left);
+            self.left = 0;
+        }
+        self.datagrams.push(waiting);
+    }
+
+    /// The datagrams that wait.
+    #[inline]
+    pub(crate) fn waiting(&self) -> &[Waiting] {
+        &self.datagrams[self.left..]
     }
 
     pub(crate) fn len(&self) -> usize {
-        self.waiting.len()
+        self.datagrams.len() - self.left
     }
 
     pub(crate) fn is_empty(&self) -> bool {
-        self.waiting.is_empty()
+        self.len() == 0
     }
 
     pub(crate) fn bits(&self) -> u64 {
         self.bits
     }
 
-    /// Removes the first datagram if it was sent completely.
-    pub(crate) fn pop_done(&mut self) -> Option<Waiting> {
-        self.waiting.pop_front_if(|waiting| waiting.bits_left == 0)
+    /// Calls `fill` with the datagrams that wait, which returns how many of their bits it has put into slots.
+    #[inline(always)]
+    pub(crate) fn fill(&mut self, fill: impl FnOnce(&mut [Waiting]) -> u64) {
+        self.bits -= fill(&mut self.datagrams[self.left..]);
     }
 
-    /// Whether a part of the datagram at this index was sent.
-    pub(crate) fn has_begun(&self, index: usize) -> bool {
-        self.waiting.get(index).is_some_and(|waiting| waiting.begun)
+    /// Removes the first datagrams, as many as were sent completely, after a call of `leave` with each.
+    #[inline]
+    pub(crate) fn remove_done(&mut self, mut leave: impl FnMut(&Waiting)) {
+        let done =
+            self.waiting().iter().take_while(|waiting| waiting.bits_left == 0).inspect(|&waiting| leave(waiting));
+        self.left += done.count();
+        if self.left == self.datagrams.len() {
+            self.datagrams.clear();
+            self.left = 0;
+        }
     }
 
     /// Removes the first datagram of which nothing was sent.
     fn take_fresh(&mut self) -> Option<Waiting> {
-        let index = self.waiting.iter().position(|waiting| !waiting.begun)?;
-        let waiting = self.waiting.remove(index)?;
+        let index = self.waiting().iter().position(|waiting| !waiting.begun)?;
+        let waiting = self.datagrams.remove(self.left + index);
         self.bits -= waiting.bits_left;
         Some(waiting)
     }
 
-    /// Marks these datagrams as damaged: a part of each is lost.
-    pub(crate) fn damage(&mut self, indices: Range<u32>) {
-        for waiting in self.waiting.range_mut(indices.start as usize..indices.end as usize) {
-            waiting.damaged = true;
-        }
+    /// Marks so many datagrams from the one at an index on as damaged: a part of each is lost.
+    pub(crate) fn damage(&mut self, index: usize, datagrams: usize) {
+        self.datagrams[self.left + index..][..datagrams].iter_mut().for_each(|waiting| waiting.damaged = true);
     }
 }
 
@@ -214,35 +230,36 @@ impl Filler {
         slots
     }
 
-    /// Fills slots of so many bits, at least one and at most `most`, from the datagram at index `from` on, which has
-    /// bits left: those that carry nothing else and do not finish it, or else one.
-    #[inline]
-    pub(crate) fn fill(&self, queue: &mut Queue, from: usize, slot_bits: u32, most: u32, now: Time) -> Filled {
-        let (datagrams, waited) = (from as u32..from as u32, Duration::ZERO);
-        let mut filled = Filled { slots: 1, datagrams, next: from, begun: 0, waited };
+    /// Fills slots of so many bits, at least one and at most `most`, from the first datagram on, which has bits left:
+    /// those that carry nothing else and do not finish it, or else one.
+    #[inline(always)]
+    pub(crate) fn fill(&self, datagrams: &mut [Waiting], slot_bits: u32, most: u32, now: Time) -> Filled {
+        let mut filled = Filled { slots: 1, carried: 0, done: 0, bits: 0, begun: 0, waited: Duration::ZERO };
         let mut room = u64::from(slot_bits);
-        while room > self.fragment_bits {
-            let Some(waiting) = queue.waiting.get_mut(filled.next) else { break };
+        for waiting in datagrams {
+            if room <= self.fragment_bits {
+                break;
+            }
             if !waiting.begun {
                 waiting.begun = true;
                 filled.begun += 1;
                 filled.waited += now.since(waiting.since);
             }
             let mut bits = waiting.bits_left.min(room - self.fragment_bits);
-            filled.datagrams.end = filled.next as u32 + 1;
+            filled.carried += 1;
             room -= bits + self.fragment_bits;
             if waiting.bits_left > bits {
-                if filled.next == from {
+                if filled.done == 0 {
                     filled.slots = ((waiting.bits_left - 1) / bits).min(u64::from(most)) as u32;
                     bits *= u64::from(filled.slots);
                 }
                 waiting.bits_left -= bits;
-                queue.bits -= bits;
+                filled.bits += bits;
                 break;
             }
-            waiting.bits_left -= bits;
-            queue.bits -= bits;
-            filled.next += 1;
+            waiting.bits_left = 0;
+            filled.bits += bits;
+            filled.done += 1;
             if !self.packing {
                 break;
             }
@@ -266,11 +283,15 @@ mod tests {
             let filler = Filler { fragment_bits, packing };
             let mut queue = Queue::default();
             datagrams.iter().for_each(|&bits| queue.push(Waiting::new(0, bits, Time::ZERO)));
-            let told = filler.slots(queue.waiting.iter(), slot_bits);
+            let told = filler.slots(queue.waiting().iter(), slot_bits);
             let mut filled = 0;
             while !queue.is_empty() {
-                filled += u64::from(filler.fill(&mut queue, 0, slot_bits, 1, Time::ZERO).slots);
-                while queue.pop_done().is_some() {}
+                queue.fill(|waiting| {
+                    let of_slot = filler.fill(waiting, slot_bits, 1, Time::ZERO);
+                    filled += u64::from(of_slot.slots);
+                    of_slot.bits
+                });
+                queue.remove_done(|_| {});
             }
             prop_assert_eq!(told, filled);
         }

@@ -151,20 +151,20 @@ impl RandomFrame {
         true
     }
 
-    /// How many packets find room for certain, so that [`RandomFrame::add_all`] may add them; `None` where they are
-    /// added one by one.
-    pub fn room(&self, columns: &Columns) -> Option<u32> {
+    /// The number of replicas, if packets find room for certain where a terminal has as many free columns for each, so
+    /// that [`RandomFrame::add_all`] may add them; `None` where they are added one by one.
+    pub fn together(&self) -> Option<u32> {
         match (&self.replicas, &self.receiver) {
             (&ReplicaLaw::Fixed(replicas), Receiver::Equal(_))
                 if self.layout.draws_columns() && !self.blocks.is_empty() =>
             {
-                Some(columns.free() / replicas)
+                Some(replicas)
             }
             _ => None,
         }
     }
 
-    /// As [`RandomFrame::add`] for so many packets, at most [`RandomFrame::room`].
+    /// As [`RandomFrame::add`] for so many packets, as many as [`RandomFrame::together`] allows.
     pub fn add_all(&mut self, packets: u32, columns: &mut Columns, rng: &mut (impl Rng + ?Sized)) {
         let ReplicaLaw::Fixed(replicas) = self.replicas else {
             panic!("packets with drawn numbers of replicas are added one by one")
