@@ -5,9 +5,10 @@ use super::waiting::{GROUP, Place};
 /// The bursts of a frame.
 #[derive(Debug, Default)]
 pub(in crate::random) struct Bursts {
-    /// The bursts that are left in each slot: none until all packets have come, then all until they are decoded. Their
-    /// number is a power of two, see [`Left`].
-    left: Vec<Slot>,
+    /// The bursts that are left in each slot, as [`Slot`]s: none until all packets have come, then all until they are
+    /// decoded. There are more than so many slots, see [`Table`].
+    left: Vec<u64>,
+    slots: usize,
     /// Of each packet, if all have the same number.
     each: Option<u32>,
     /// Where the bursts of each packet begin in `slot_of`, and after the last packet, where those of the next would, if
@@ -34,25 +35,27 @@ impl Slot {
         Slot(u64::from(packet) << 32 | 1)
     }
 
+    /// With a burst more of this packet.
     #[inline(always)]
-    pub(super) fn add(&mut self, other: Slot) {
-        self.0 = self.0.wrapping_add(other.0);
+    pub(super) fn add(self, packet: u32) -> Slot {
+        Slot(self.0.wrapping_add(Slot::with(packet).0))
     }
 
+    /// Without the burst of this packet.
     #[inline(always)]
-    pub(super) fn remove(&mut self, packet: u32) {
-        self.0 = self.0.wrapping_sub(Slot::with(packet).0);
+    pub(super) fn remove(self, packet: u32) -> Slot {
+        Slot(self.0.wrapping_sub(Slot::with(packet).0))
     }
 
-    /// Removes a burst of any packet: afterwards only their number counts.
+    /// Without a burst of any packet: afterwards only their number counts.
     #[inline(always)]
-    pub(super) fn remove_any(&mut self) {
-        self.0 = self.0.wrapping_sub(1);
+    pub(super) fn remove_any(self) -> Slot {
+        Slot(self.0.wrapping_sub(1))
     }
 
-    /// Adds a burst that [`Slot::remove_any`] removed.
-    pub(super) fn put_back(&mut self) {
-        self.0 = self.0.wrapping_add(1);
+    /// With a burst that [`Slot::remove_any`] removed.
+    pub(super) fn put_back(self) -> Slot {
+        Slot(self.0.wrapping_add(1))
     }
 
     #[inline(always)]
@@ -67,34 +70,76 @@ impl Slot {
     }
 }
 
-/// The bursts that are left in each slot, for a number of slots that is a power of two: a slot's number without the
-/// higher bits is below it, which needs no check.
-pub(super) struct Left<'a> {
-    slots: &'a mut [Slot],
-    last: u32,
+/// The bursts that are left in each slot.
+pub(super) struct Left<'a, T: ?Sized> {
+    table: &'a mut T,
+    /// How many slots there are.
+    slots: usize,
 }
 
-impl<'a> Left<'a> {
+/// The words of [`Slot`]s, in a number of which the compiler knows that a slot is below it.
+pub(super) trait Table {
+    fn word(&self, slot: u32) -> u64;
+
+    fn word_mut(&mut self, slot: u32) -> &mut u64;
+
+    fn all(&self) -> &[u64];
+}
+
+/// Slots of a frame of usual size, at most: a number of 16 bits needs neither a check nor a mask.
+const USUAL: usize = 1 << u16::BITS;
+
+impl Table for [u64; USUAL] {
     #[inline(always)]
-    pub(super) fn new(slots: &'a mut [Slot]) -> Left<'a> {
-        debug_assert!(slots.len().is_power_of_two(), "as many slots as needed, and more");
-        let last = slots.len() as u32 - 1;
-        Left { slots: &mut slots[..=last as usize], last }
+    fn word(&self, slot: u32) -> u64 {
+        self[usize::from(slot as u16)]
     }
 
+    #[inline(always)]
+    fn word_mut(&mut self, slot: u32) -> &mut u64 {
+        &mut self[usize::from(slot as u16)]
+    }
+
+    fn all(&self) -> &[u64] {
+        self
+    }
+}
+
+impl Table for [u64] {
+    #[inline(always)]
+    fn word(&self, slot: u32) -> u64 {
+        self[slot as usize]
+    }
+
+    #[inline(always)]
+    fn word_mut(&mut self, slot: u32) -> &mut u64 {
+        &mut self[slot as usize]
+    }
+
+    fn all(&self) -> &[u64] {
+        self
+    }
+}
+
+impl<T: Table + ?Sized> Left<'_, T> {
     #[inline(always)]
     pub(super) fn of(&self, slot: u32) -> Slot {
-        self.slots[(slot & self.last) as usize]
+        Slot(self.table.word(slot))
     }
 
+    /// Changes a slot; returns what it is then.
     #[inline(always)]
-    pub(super) fn of_mut(&mut self, slot: u32) -> &mut Slot {
-        &mut self.slots[(slot & self.last) as usize]
+    pub(super) fn change(&mut self, slot: u32, change: impl Fn(Slot) -> Slot) -> Slot {
+        let word = self.table.word_mut(slot);
+        let changed = change(Slot(*word));
+        *word = changed.0;
+        changed
     }
 
     /// Those of all slots.
-    pub(super) fn all(&self) -> &[Slot] {
-        self.slots
+    #[inline(always)]
+    pub(super) fn all(&self) -> impl Iterator<Item = Slot> {
+        self.table.all()[..self.slots].iter().map(|&word| Slot(word))
     }
 }
 
@@ -106,11 +151,12 @@ impl Bursts {
 
     /// Removes everything; then there are so many empty slots.
     pub(in crate::random) fn clear(&mut self, slots: usize) {
-        debug_assert!(
-            self.left.iter().all(|&left| left == Slot::default()),
-            "a frame that was decoded leaves no bursts"
-        );
-        self.left.resize(slots.next_power_of_two(), Slot::default());
+        debug_assert!(self.left.iter().all(|&left| left == 0), "a frame that was decoded leaves no bursts");
+        if self.left.len() < slots {
+            // New, where all memory is known to be zero without a look at it.
+            self.left = vec![0; slots.max(USUAL)];
+        }
+        self.slots = slots;
         self.lost.clear();
         self.starts.truncate(1);
         (self.packets, self.count) = (0, 0);
@@ -160,8 +206,8 @@ impl Bursts {
 
     /// Bursts that are alone in their slot, and at least the most bursts in a slot, with as many binary digits.
     pub(super) fn alone_and_most(&self) -> (usize, u32) {
-        let count = |(alone, all), left: &Slot| (alone + u32::from(left.bursts() == 1), all | left.bursts());
-        let (alone, most) = self.left.iter().fold((0, 0), count);
+        let count = |(alone, all), left: Slot| (alone + u32::from(left.bursts() == 1), all | left.bursts());
+        let (alone, most) = self.left[..self.slots].iter().map(|&word| Slot(word)).fold((0, 0), count);
         (alone as usize, most)
     }
 
@@ -177,19 +223,22 @@ impl Bursts {
 
     /// Takes all bursts away.
     pub(in crate::random) fn empty_slots(&mut self) {
-        self.left.fill(Slot::default());
+        self.left[..self.slots].fill(0);
     }
 
-    /// Calls `work` with the slots of all packets, of which the compiler knows how many a packet has, if that is one of
-    /// the usual numbers.
+    /// Calls `work` with the slots of all packets, in a form of which the compiler knows most.
     #[inline(always)]
     pub(super) fn work<W: Work>(&mut self, work: W) {
-        let Bursts { left, each, starts, slot_of, packets, count, lost } = self;
-        match *each {
-            Some(2) => work.with(&Each::<2>::new(slot_of, *packets), left, lost),
-            Some(3) => work.with(&Each::<3>::new(slot_of, *packets), left, lost),
-            Some(each) => work.with(&Regular { each: each as usize, slot_of: &slot_of[..*count] }, left, lost),
-            None => work.with(&Irregular { starts, slot_of: &slot_of[..*count] }, left, lost),
+        let Bursts { left, slots, each, starts, slot_of, packets, count, lost } = self;
+        let (slots, regular) = (*slots, |each| Regular { each: each as usize, slot_of: &slot_of[..*count] });
+        let irregular = Irregular { starts, slot_of: &slot_of[..*count] };
+        match (left.first_chunk_mut().filter(|_| slots <= USUAL), *each) {
+            (Some(table), Some(2)) => work.with(&Each::<2>::new(slot_of, *packets), Left { table, slots }, lost),
+            (Some(table), Some(3)) => work.with(&Each::<3>::new(slot_of, *packets), Left { table, slots }, lost),
+            (Some(table), Some(each)) => work.with(&regular(each), Left { table, slots }, lost),
+            (Some(table), None) => work.with(&irregular, Left { table, slots }, lost),
+            (None, Some(each)) => work.with(&regular(each), Left { table: left.as_mut_slice(), slots }, lost),
+            (None, None) => work.with(&irregular, Left { table: left.as_mut_slice(), slots }, lost),
         }
     }
 
@@ -206,8 +255,8 @@ impl Bursts {
 
 /// What is done with packets whose slots are known in one way or another.
 pub(super) trait Work {
-    /// `left`: the bursts in each slot, for [`Left`]. `lost`: the packets that are not decoded, to be written.
-    fn with<'a>(self, slots: &impl Slots<'a>, left: &mut [Slot], lost: &mut Vec<u32>);
+    /// `lost`: the packets that are not decoded, to be written.
+    fn with<'a>(self, slots: &impl Slots<'a>, left: Left<'_, impl Table + ?Sized>, lost: &mut Vec<u32>);
 }
 
 /// Adds all bursts to their slots.
@@ -215,12 +264,10 @@ struct Fill;
 
 impl Work for Fill {
     #[inline(always)]
-    fn with<'a>(self, slots: &impl Slots<'a>, left: &mut [Slot], _: &mut Vec<u32>) {
-        let mut left = Left::new(left);
-        for packet in 0..slots.packets() as u32 {
-            let burst = Slot::with(packet);
-            slots.of(packet).iter().for_each(|&slot| left.of_mut(slot).add(burst));
-        }
+    fn with<'a>(self, slots: &impl Slots<'a>, mut left: Left<'_, impl Table + ?Sized>, _: &mut Vec<u32>) {
+        slots.all().for_each(|(packet, slots)| {
+            slots.iter().for_each(|&slot| _ = left.change(slot, |left| left.add(packet)));
+        });
     }
 }
 
@@ -231,6 +278,12 @@ pub(super) trait Slots<'a> {
 
     /// How many slots each has, or 0 if their numbers differ.
     fn each(&self) -> usize;
+
+    /// All packets with their slots.
+    #[inline(always)]
+    fn all(&self) -> impl Iterator<Item = (u32, &'a [u32])> {
+        (0..self.packets() as u32).map(|packet| (packet, self.of(packet)))
+    }
 
     /// Those of a packet.
     fn of(&self, packet: u32) -> &'a [u32];
@@ -276,6 +329,11 @@ impl<'a, const N: usize> Slots<'a> for Each<'a, N> {
     #[inline(always)]
     fn each(&self) -> usize {
         N
+    }
+
+    #[inline(always)]
+    fn all(&self) -> impl Iterator<Item = (u32, &'a [u32])> {
+        (0..).zip(self.packets.iter().map(<[u32; N]>::as_slice))
     }
 
     #[inline(always)]

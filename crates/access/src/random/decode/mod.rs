@@ -11,7 +11,7 @@ mod rules;
 mod waiting;
 
 pub(super) use bursts::Bursts;
-use bursts::{Left, Slot, Slots, Work};
+use bursts::{Left, Slot, Slots, Table, Work};
 use rules::{Best, Information, Mean, Powers, Rule, fixed_point};
 use waiting::Waiting;
 
@@ -82,14 +82,14 @@ struct Alone<'b> {
 }
 
 impl Work for Alone<'_> {
-    fn with<'a>(self, slots: &impl Slots<'a>, left: &mut [Slot], lost: &mut Vec<u32>) {
+    fn with<'a>(self, slots: &impl Slots<'a>, mut left: Left<'_, impl Table + ?Sized>, lost: &mut Vec<u32>) {
         let Scratch { found, is_found, .. } = self.scratch;
-        let (packets, mut left) = (slots.packets(), Left::new(left));
+        let packets = slots.packets();
         is_found.clear();
         is_found.resize(packets, false);
         found.resize(packets, 0);
         let mut found = Found { packets: found.as_mut_slice(), count: 0, is_found: is_found.as_mut_slice(), again: 0 };
-        left.all().iter().for_each(|&slot| found.look_at(slot));
+        left.all().for_each(|slot| found.look_at(slot));
         *self.alone = found.count + found.again;
         let mut decoded = 0;
         for _ in 0..self.iterations {
@@ -101,8 +101,7 @@ impl Work for Alone<'_> {
             for index in of_iteration {
                 let packet = found.packets[index];
                 for &slot in slots.of(packet) {
-                    left.of_mut(slot).remove(packet);
-                    found.look_at(left.of(slot));
+                    found.look_at(left.change(slot, |left| left.remove(packet)));
                 }
             }
         }
@@ -141,9 +140,9 @@ impl Found<'_> {
 
 /// Leaves empty slots.
 #[inline(always)]
-fn remove_lost<'a>(slots: &impl Slots<'a>, left: &mut Left<'_>, lost: &[u32]) {
+fn remove_lost<'a>(slots: &impl Slots<'a>, left: &mut Left<'_, impl Table + ?Sized>, lost: &[u32]) {
     for &packet in lost {
-        slots.of(packet).iter().for_each(|&slot| left.of_mut(slot).remove(packet));
+        slots.of(packet).iter().for_each(|&slot| _ = left.change(slot, |left| left.remove(packet)));
     }
 }
 
@@ -154,11 +153,10 @@ struct Equal<'b> {
 }
 
 impl Work for Equal<'_> {
-    fn with<'a>(self, slots: &impl Slots<'a>, left: &mut [Slot], lost: &mut Vec<u32>) {
+    fn with<'a>(self, slots: &impl Slots<'a>, left: Left<'_, impl Table + ?Sized>, lost: &mut Vec<u32>) {
         let Decoder { receiver, information, scratch, looks } = self.decoder;
         let &mut Receiver { required, joint, iterations, .. } = receiver;
         let decoding = Decoding::new(slots, *looks, scratch, lost);
-        let left = Left::new(left);
         match (joint, information.usual()) {
             (true, Some(table)) => decoding.iterate(iterations, Mean::new(table, required, slots.each(), left)),
             (true, None) => {
@@ -176,11 +174,11 @@ struct Unequal<'b> {
 }
 
 impl Work for Unequal<'_> {
-    fn with<'a>(self, slots: &impl Slots<'a>, left: &mut [Slot], lost: &mut Vec<u32>) {
+    fn with<'a>(self, slots: &impl Slots<'a>, left: Left<'_, impl Table + ?Sized>, lost: &mut Vec<u32>) {
         let Decoder { receiver, scratch, .. } = self.decoder;
         let mut power = std::mem::take(&mut scratch.power);
         power.clear();
-        power.resize(left.len(), 0);
+        power.resize(left.all().count(), 0);
         for (packet, &of_packet) in (0..).zip(self.powers) {
             slots.of(packet).iter().for_each(|&slot| power[slot as usize] += of_packet);
         }

@@ -3,7 +3,7 @@
 use channel::{ERASED, qpsk};
 use units::Db;
 
-use super::bursts::Left;
+use super::bursts::{Left, Slot, Table};
 use crate::random::scheme::Receiver;
 
 pub(super) trait Rule {
@@ -23,12 +23,12 @@ pub(super) trait Rule {
 }
 
 /// Equal powers, each burst on its own: decoded with one in a slot of at most so many bursts.
-pub(super) struct Best<'a> {
+pub(super) struct Best<'a, L: ?Sized> {
     pub(super) most: u32,
-    pub(super) left: Left<'a>,
+    pub(super) left: Left<'a, L>,
 }
 
-impl Rule for Best<'_> {
+impl<L: Table + ?Sized> Rule for Best<'_, L> {
     #[inline(always)]
     fn is_decodable(&self, _packet: u32, slots: &[u32]) -> bool {
         slots.iter().fold(u32::MAX, |least, &slot| least.min(self.left.of(slot).bursts())) <= self.most
@@ -36,11 +36,11 @@ impl Rule for Best<'_> {
 
     #[inline(always)]
     fn subtract(&mut self, _packet: u32, slots: &[u32]) {
-        slots.iter().for_each(|&slot| self.left.of_mut(slot).remove_any());
+        slots.iter().for_each(|&slot| _ = self.left.change(slot, Slot::remove_any));
     }
 
     fn add(&mut self, _packet: u32, slots: &[u32]) {
-        slots.iter().for_each(|&slot| self.left.of_mut(slot).put_back());
+        slots.iter().for_each(|&slot| _ = self.left.change(slot, Slot::put_back));
     }
 
     #[inline(always)]
@@ -50,38 +50,38 @@ impl Rule for Best<'_> {
 }
 
 /// Equal powers, all bursts together.
-pub(super) struct Mean<'a, T> {
-    table: T,
+pub(super) struct Mean<'a, I, L: ?Sized> {
+    information: I,
     required: f64,
     /// What packets with so many bursts need, which are mostly all.
     needed: (usize, i64),
-    left: Left<'a>,
+    left: Left<'a, L>,
 }
 
-impl<'a, T: Table> Mean<'a, T> {
+impl<'a, I: ByBursts, L: Table + ?Sized> Mean<'a, I, L> {
     #[inline(always)]
-    pub(super) fn new(table: T, required: f64, usual: usize, left: Left<'a>) -> Mean<'a, T> {
-        Mean { table, required, needed: (usual, fixed_point(required * usual as f64)), left }
+    pub(super) fn new(information: I, required: f64, usual: usize, left: Left<'a, L>) -> Mean<'a, I, L> {
+        Mean { information, required, needed: (usual, fixed_point(required * usual as f64)), left }
     }
 }
 
-impl<T: Table> Rule for Mean<'_, T> {
+impl<I: ByBursts, L: Table + ?Sized> Rule for Mean<'_, I, L> {
     #[inline(always)]
     fn is_decodable(&self, _packet: u32, slots: &[u32]) -> bool {
         let needed = match slots.len() == self.needed.0 {
             true => self.needed.1,
             false => fixed_point(self.required * slots.len() as f64),
         };
-        slots.iter().map(|&slot| self.table.of(self.left.of(slot).bursts())).sum::<i64>() >= needed
+        slots.iter().map(|&slot| self.information.of(self.left.of(slot).bursts())).sum::<i64>() >= needed
     }
 
     #[inline(always)]
     fn subtract(&mut self, _packet: u32, slots: &[u32]) {
-        slots.iter().for_each(|&slot| self.left.of_mut(slot).remove_any());
+        slots.iter().for_each(|&slot| _ = self.left.change(slot, Slot::remove_any));
     }
 
     fn add(&mut self, _packet: u32, slots: &[u32]) {
-        slots.iter().for_each(|&slot| self.left.of_mut(slot).put_back());
+        slots.iter().for_each(|&slot| _ = self.left.change(slot, Slot::put_back));
     }
 }
 
@@ -133,19 +133,19 @@ impl Information {
 }
 
 /// A table of [`Information`].
-pub(super) trait Table {
+pub(super) trait ByBursts {
     /// Of a slot with so many bursts, which are in the table.
     fn of(&self, bursts: u32) -> i64;
 }
 
-impl Table for &[i64; USUAL] {
+impl ByBursts for &[i64; USUAL] {
     #[inline(always)]
     fn of(&self, bursts: u32) -> i64 {
         self[usize::from(bursts as u8)]
     }
 }
 
-impl Table for &[i64] {
+impl ByBursts for &[i64] {
     #[inline(always)]
     fn of(&self, bursts: u32) -> i64 {
         self[bursts as usize]
