@@ -465,7 +465,7 @@ impl Random {
         tally: &mut Tally,
     ) {
         let Sending { now, filler, payload, together } = sending;
-        let Terminal { random: queue, columns, words, bits_left, .. } = terminal;
+        let Terminal { random: queue, columns, rng, bits_left, .. } = terminal;
         let most = u32::try_from(*bits_left / u64::from(payload)).unwrap_or(u32::MAX);
         let mut left = together.map_or(most, |replicas| most.min(columns.free() / replicas));
         let before = self.frame.packets() as u32;
@@ -474,7 +474,7 @@ impl Random {
             let (mut next, mut bits) = (0, 0);
             // A datagram whose transmission has begun by random access continues so.
             while left > 0 && next < waiting.len() && (!begun_only || waiting[next].begun) {
-                if together.is_none() && !self.frame.add(columns, words) {
+                if together.is_none() && !self.frame.add(columns, &mut **rng) {
                     break;
                 }
                 let filled = filler.fill(&mut waiting[next..], payload, if together.is_some() { left } else { 1 }, now);
@@ -488,7 +488,7 @@ impl Random {
             bits
         });
         if together.is_some() && end > before {
-            self.frame.add_all(end - before, columns, words);
+            self.frame.add_all(end - before, columns, &mut **rng);
         }
     }
 

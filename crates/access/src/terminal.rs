@@ -6,7 +6,7 @@ use units::{Duration, Time};
 use crate::config::Encapsulation;
 use crate::ncc::Backlog;
 use crate::policy::SwitchState;
-use crate::random::{Columns, Words};
+use crate::random::Columns;
 
 /// A terminal (RCST).
 pub(crate) struct Terminal {
@@ -20,7 +20,7 @@ pub(crate) struct Terminal {
     arrived_bits: u64,
     pub(crate) switch: SwitchState,
     /// Draws the slots of its bursts.
-    pub(crate) words: Words,
+    pub(crate) rng: Box<dyn Rng + Send>,
     /// In the present frame: the timeslots in which it sends, and the bits that it may still send.
     pub(crate) columns: Columns,
     pub(crate) bits_left: u64,
@@ -75,7 +75,7 @@ impl Terminal {
             requests_early,
             arrived_bits: 0,
             switch: SwitchState::default(),
-            words: Words::new(rng),
+            rng,
             columns: Columns::new(timeslots),
             bits_left: 0,
             frame: None,

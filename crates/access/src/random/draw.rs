@@ -1,64 +1,6 @@
 //! Draws from a terminal's random stream.
 
-use std::convert::Infallible;
-
-use rand::{Rng, TryRng};
-
-/// A stream of random words, drawn several at once, which is possible because the generator serves no other stream.
-pub struct Words {
-    rng: Box<dyn Rng + Send>,
-    ahead: [[u8; 8]; AHEAD],
-    /// How many of `ahead` are used.
-    used: usize,
-}
-
-/// Words that are drawn together: about as many as a terminal needs in a frame.
-const AHEAD: usize = 32;
-
-impl Words {
-    /// The words of a generator.
-    pub fn new(rng: Box<dyn Rng + Send>) -> Words {
-        Words { rng, ahead: [[0; 8]; AHEAD], used: AHEAD }
-    }
-
-    #[inline]
-    fn next(&mut self) -> u64 {
-        let word = match self.ahead.get(self.used) {
-            Some(&word) => word,
-            None => self.refill(),
-        };
-        self.used += 1;
-        u64::from_le_bytes(word)
-    }
-
-    #[cold]
-    fn refill(&mut self) -> [u8; 8] {
-        self.rng.fill_bytes(self.ahead.as_flattened_mut());
-        self.used = 0;
-        self.ahead[0]
-    }
-}
-
-impl TryRng for Words {
-    type Error = Infallible;
-
-    #[inline]
-    fn try_next_u32(&mut self) -> Result<u32, Infallible> {
-        Ok((self.next() >> 32) as u32)
-    }
-
-    #[inline]
-    fn try_next_u64(&mut self) -> Result<u64, Infallible> {
-        Ok(self.next())
-    }
-
-    fn try_fill_bytes(&mut self, bytes: &mut [u8]) -> Result<(), Infallible> {
-        for part in bytes.chunks_mut(8) {
-            part.copy_from_slice(&self.next().to_le_bytes()[..part.len()]);
-        }
-        Ok(())
-    }
-}
+use rand::Rng;
 
 /// Whole numbers below bounds, several of them from one draw of the generator.
 ///

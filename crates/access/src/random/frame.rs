@@ -7,7 +7,7 @@ use super::columns::{Columns, FreeColumns};
 use super::decode::{Bursts, Decoder};
 use super::draw::Digits;
 use super::layout::RandomLayout;
-use super::placement::Block;
+use super::placement::{Block, Carriers};
 use super::plr_table::PlrTable;
 use super::scheme::{Decoding, ReplicaLaw, Scheme};
 
@@ -22,6 +22,8 @@ pub struct RandomFrame {
     receiver: Receiver,
     layout: RandomLayout,
     blocks: Vec<Block>,
+    /// Those of each block, if all have slots on as many.
+    carriers: Option<Carriers>,
     bursts: Bursts,
     is_decoded: bool,
     counters: RandomCounters,
@@ -84,6 +86,7 @@ impl RandomFrame {
             receiver,
             layout,
             blocks: Vec::new(),
+            carriers: None,
             bursts: Bursts::new(each),
             is_decoded: false,
             counters: RandomCounters::default(),
@@ -104,9 +107,9 @@ impl RandomFrame {
             self.is_decoded || self.bursts.packets() == 0,
             "a frame with packets is decoded before the next begins"
         );
-        let RandomFrame { layout, blocks: known, .. } = self;
-        known.truncate(blocks as usize);
-        known.extend((known.len() as u32..blocks).map(|block| Block::new(layout, block)));
+        if self.blocks.len() != blocks as usize {
+            self.lay_out(blocks);
+        }
         self.bursts.clear(blocks as usize * self.layout.block_slots as usize);
         self.is_decoded = false;
         match &mut self.receiver {
@@ -118,6 +121,16 @@ impl RandomFrame {
                 block_of_packet.clear();
             }
         }
+    }
+
+    /// Determines the slots of so many blocks.
+    fn lay_out(&mut self, blocks: u32) {
+        let RandomFrame { layout, blocks: known, .. } = self;
+        known.clear();
+        known.extend((0..blocks).map(|block| Block::new(layout, block)));
+        let mut carriers = known.iter().map(|block| block.carriers(layout));
+        let first = carriers.next();
+        self.carriers = first.filter(|&first| carriers.all(|carriers| carriers == first));
     }
 
     /// Adds a packet of a terminal whose `columns` are used as given, and marks those that its replicas use.
@@ -139,7 +152,9 @@ impl RandomFrame {
         };
         let mut digits = Digits::new(rng);
         let Some(block) = self.choose_block(columns, replicas, &mut digits) else { return false };
-        self.layout.place(self.blocks[block as usize], self.bursts.push_packets(1, replicas), columns, &mut digits);
+        let (layout, at) = (&self.layout, self.blocks[block as usize]);
+        let carriers = self.carriers.unwrap_or_else(|| at.carriers(layout));
+        layout.place(at, carriers, self.bursts.push_packets(1, replicas), columns, &mut digits);
         match &mut self.receiver {
             Receiver::Equal(_) => {}
             Receiver::Unequal { powers, .. } => powers.push(power),
@@ -171,10 +186,13 @@ impl RandomFrame {
         };
         let slot_of = self.bursts.push_packets(packets, replicas);
         let (blocks, layout) = (self.blocks.as_slice(), &self.layout);
-        columns.draw(|free| match replicas {
-            3 => place_all(layout, blocks, slot_of.as_chunks_mut::<3>().0, free, rng),
-            2 => place_all(layout, blocks, slot_of.as_chunks_mut::<2>().0, free, rng),
-            _ => place_all(layout, blocks, slot_of.chunks_exact_mut(replicas as usize), free, rng),
+        columns.draw(|free| match (replicas, self.carriers) {
+            (3, Some(carriers)) => place_all(layout, blocks, |_| carriers, slot_of.as_chunks_mut::<3>().0, free, rng),
+            (2, Some(carriers)) => place_all(layout, blocks, |_| carriers, slot_of.as_chunks_mut::<2>().0, free, rng),
+            (_, carriers) => {
+                let carriers = |block: Block| carriers.unwrap_or_else(|| block.carriers(layout));
+                place_all(layout, blocks, carriers, slot_of.chunks_exact_mut(replicas as usize), free, rng)
+            }
         });
     }
 
@@ -286,6 +304,7 @@ impl RandomFrame {
 fn place_all<'c>(
     layout: &RandomLayout,
     blocks: &[Block],
+    carriers: impl Fn(Block) -> Carriers,
     packets: impl IntoIterator<Item: AsMut<[u32]>>,
     mut free: FreeColumns<'c>,
     rng: &mut (impl Rng + ?Sized),
@@ -293,7 +312,8 @@ fn place_all<'c>(
     let mut digits = Digits::new(rng);
     for mut slots in packets {
         let block = blocks[digits.below(blocks.len() as u32) as usize];
-        slots.as_mut().iter_mut().for_each(|slot| *slot = layout.draw_slot(block, &mut free, &mut digits));
+        let carriers = carriers(block);
+        slots.as_mut().iter_mut().for_each(|slot| *slot = layout.draw_slot(block, carriers, &mut free, &mut digits));
     }
     free
 }

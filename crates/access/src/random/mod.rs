@@ -35,7 +35,6 @@ mod tests;
 
 pub use columns::Columns;
 pub use config::RandomConfig;
-pub use draw::Words;
 pub use frame::{RandomCounters, RandomFrame};
 pub use layout::RandomLayout;
 pub use replica_count::{Repetition, ReplicaCount};

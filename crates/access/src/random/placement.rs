@@ -12,19 +12,25 @@ pub(super) struct Block {
     /// Its first slot, and how many slots of that one's carrier come before.
     first: u32,
     before: u32,
-    /// How many carriers it has slots on.
-    carriers: u64,
+}
+
+/// The carriers on which an RA block has slots.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Carriers {
+    count: u64,
     /// Bits that a number below all slots of these carriers uses.
     bits: u32,
 }
 
 impl Block {
     pub(super) fn new(layout: &RandomLayout, block: u32) -> Block {
-        let &RandomLayout { timeslots, block_slots, .. } = layout;
-        let first = block * block_slots;
-        let before = first % timeslots;
-        let carriers = (before + block_slots).div_ceil(timeslots);
-        Block { first, before, carriers: u64::from(carriers), bits: bits_of(carriers * timeslots) }
+        let first = block * layout.block_slots;
+        Block { first, before: first % layout.timeslots }
+    }
+
+    pub(super) fn carriers(self, layout: &RandomLayout) -> Carriers {
+        let carriers = (self.before + layout.block_slots).div_ceil(layout.timeslots);
+        Carriers { count: u64::from(carriers), bits: bits_of(carriers * layout.timeslots) }
     }
 }
 
@@ -34,13 +40,14 @@ impl RandomLayout {
     pub(super) fn place(
         &self,
         block: Block,
+        carriers: Carriers,
         slots: &mut [u32],
         columns: &mut Columns,
         digits: &mut Digits<'_, impl Rng + ?Sized>,
     ) {
         if self.draws_columns() {
             return columns.draw(|mut free| {
-                slots.iter_mut().for_each(|slot| *slot = self.draw_slot(block, &mut free, digits));
+                slots.iter_mut().for_each(|slot| *slot = self.draw_slot(block, carriers, &mut free, digits));
                 free
             });
         }
@@ -63,11 +70,12 @@ impl RandomLayout {
     pub(super) fn draw_slot(
         &self,
         block: Block,
+        carriers: Carriers,
         free: &mut FreeColumns<'_>,
         digits: &mut Digits<'_, impl Rng + ?Sized>,
     ) -> u32 {
         loop {
-            let (carrier, index) = digits.both_below(block.carriers, free.count() as u64, block.bits);
+            let (carrier, index) = digits.both_below(carriers.count, free.count() as u64, carriers.bits);
             let column = free.column(index as usize);
             let slot = (carrier as u32 * self.timeslots).wrapping_sub(block.before).wrapping_add(column);
             if slot < self.block_slots {
