@@ -183,7 +183,13 @@ impl Queue {
     pub(crate) fn remove_done(&mut self, mut leave: impl FnMut(&Waiting)) {
         let done =
             self.waiting().iter().take_while(|waiting| waiting.bits_left == 0).inspect(|&waiting| leave(waiting));
-        self.left += done.count();
+        let done = done.count();
+        self.let_go(done);
+    }
+
+    /// The first datagrams have left, so many of those that waited.
+    fn let_go(&mut self, datagrams: usize) {
+        self.left += datagrams;
         if self.left == self.datagrams.len() {
             self.datagrams.clear();
             self.left = 0;
@@ -193,7 +199,11 @@ impl Queue {
     /// Removes the first datagram of which nothing was sent.
     fn take_fresh(&mut self) -> Option<Waiting> {
         let index = self.waiting().iter().position(|waiting| !waiting.begun)?;
-        let waiting = self.datagrams.remove(self.left + index);
+        let at = self.left + index;
+        let waiting = self.datagrams[at];
+        // Few have begun, and a queue may be long: they move, not what comes after.
+        self.datagrams.copy_within(self.left..at, self.left + 1);
+        self.let_go(1);
         self.bits -= waiting.bits_left;
         Some(waiting)
     }

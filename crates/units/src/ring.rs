@@ -94,7 +94,7 @@ impl<T: Copy> Ring<T> {
         (0..self.len()).map(|index| self.places[self.place(index)])
     }
 
-    /// Gives back the memory, too.
+    /// Removes all items and frees their memory.
     pub fn clear(&mut self) {
         *self = Ring::default();
     }

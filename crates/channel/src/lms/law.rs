@@ -51,7 +51,7 @@ pub(crate) fn draw(
         gains_db: vec![[0.0; SIDE]; transmissions],
     };
     let mut samples = Vec::with_capacity(ROWS * transmissions);
-    // A packet takes one number of the shadowing more than it has transmissions.
+    // The last number of the shadowing is drawn and not used: the law stays that of its stream.
     let (mut shadows, mut parts) = (vec![0.0; transmissions + 1], vec![0.0; 2 * transmissions]);
     let half = 0.5_f64.sqrt();
     let mut level = along.snr.cursor();

@@ -224,8 +224,8 @@ impl<'a, 'b, S: Slots<'a>> Decoding<'b, S> {
     /// part that was decoded are subtracted before the next part is looked at. Returns whether what is decoded is what
     /// so many iterations decode.
     ///
-    /// What the n-th part finds, n iterations find as well. So if no packet that waits can be decoded after as many
-    /// parts as iterations, both have found the same.
+    /// A subtraction never makes a packet undecodable, so n iterations find all that n parts find. If no packet that
+    /// waits can be decoded after as many parts as iterations, both have found the same.
     #[inline(always)]
     fn look_in_parts(&mut self, iterations: u32, share: u32, rule: &mut impl Rule) -> bool {
         let mut waits = self.slots.packets();

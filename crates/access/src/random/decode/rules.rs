@@ -13,7 +13,7 @@ pub(super) trait Rule {
     /// Takes the bursts of a packet that was decoded from its slots.
     fn subtract(&mut self, packet: u32, slots: &[u32]);
 
-    /// Puts them back.
+    /// Adds the bursts of a packet to its slots again: the opposite of [`Rule::subtract`].
     fn add(&mut self, packet: u32, slots: &[u32]);
 
     /// Whether packets in a slot that lost bursts may have become decodable.
