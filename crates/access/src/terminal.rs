@@ -41,7 +41,7 @@ pub(crate) struct Waiting {
 /// Datagrams in the order of their arrival.
 #[derive(Debug, Default)]
 pub(crate) struct Queue {
-    /// Those that wait, after so many that have left: side by side, as each frame goes through them.
+    /// In a row, as each frame goes through them. The first `left` have left the queue; the others wait.
     datagrams: Vec<Waiting>,
     left: usize,
     bits: u64,

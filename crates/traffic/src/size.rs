@@ -127,7 +127,10 @@ impl Size {
         matches!(self, Size::Random(_))
     }
 
-    /// As [`Size::draw`]; there is a `stream` where [`Size::is_random`] says so.
+    /// As [`Size::draw`].
+    ///
+    /// # Panics
+    /// If there is no `stream` and [`Size::is_random`].
     pub(crate) fn draw_from(&self, stream: Option<&mut (dyn Rng + Send + 'static)>) -> Bytes {
         match self {
             Size::Constant(size) => *size,

@@ -355,7 +355,10 @@ impl WebSource {
             && let Some(streams) = &mut self.objects
         {
             let law = self.config.objects.entry();
-            self.left = streams.count.as_deref_mut().map_or_else(|| law.constant().unwrap_or(0), |rng| law.draw(rng));
+            self.left = match &mut streams.count {
+                Some(rng) => law.draw(&mut **rng),
+                None => law.constant().expect("a number that is drawn has a stream"),
+            };
             if self.left > 0 {
                 self.state = State::Parsing;
                 let parsing = exponential(&mut *streams.parsing, self.config.parsing.as_secs_f64());
@@ -407,7 +410,7 @@ impl WebSource {
 
     fn finish_page(&mut self, now: Time) {
         self.times.load_times.push(now.since(self.clicked));
-        // Nothing waits for as long as the user reads.
+        // All responses have arrived: the memory of the queues is freed while the user reads.
         self.connections.iter_mut().for_each(|connection| connection.waiting = VecDeque::new());
         if self.config.pages.is_some_and(|pages| self.times.load_times.as_slice().len() as u64 >= u64::from(pages)) {
             self.state = State::Done;

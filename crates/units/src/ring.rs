@@ -61,20 +61,13 @@ impl<T: Copy> Ring<T> {
         (self.len > 0).then(|| self.places[self.place(self.len as usize - 1)])
     }
 
-    /// The item with `index` items before it.
+    /// The item at `index`, counted from the front.
     #[inline(always)]
     pub fn get(&self, index: usize) -> Option<T> {
         (index < self.len as usize).then(|| self.places[self.place(index)])
     }
 
-    /// The item with `index` items before it, to be changed.
-    #[inline(always)]
-    pub fn get_mut(&mut self, index: usize) -> Option<&mut T> {
-        let place = self.place(index);
-        (index < self.len as usize).then(|| &mut self.places[place])
-    }
-
-    /// Inserts an item before that with `index` items before it.
+    /// Inserts an item at `index`, counted from the front.
     ///
     /// # Panics
     /// If `index` is above the number of items.
@@ -126,7 +119,6 @@ mod tests {
         Push(u8),
         Pop,
         Insert(usize, u8),
-        Change(usize, u8),
         Clear,
     }
 
@@ -135,7 +127,6 @@ mod tests {
             8 => any::<u8>().prop_map(Step::Push),
             7 => Just(Step::Pop),
             2 => (any::<usize>(), any::<u8>()).prop_map(|(index, item)| Step::Insert(index, item)),
-            2 => (0usize..40, any::<u8>()).prop_map(|(index, item)| Step::Change(index, item)),
             1 => Just(Step::Clear),
         ];
         prop::collection::vec(step, 0..300)
@@ -156,11 +147,6 @@ mod tests {
                         let index = index % (queue.len() + 1);
                         ring.insert(index, item);
                         queue.insert(index, item);
-                    }
-                    Step::Change(index, item) => {
-                        let (one, other) = (ring.get_mut(index), queue.get_mut(index));
-                        prop_assert_eq!(&one, &other);
-                        one.into_iter().chain(other).for_each(|place| *place = item);
                     }
                     Step::Clear => {
                         ring.clear();

@@ -108,7 +108,7 @@ impl<T: Track> Series<T> {
 }
 
 /// The amplitudes of the direct ray and of the multipath.
-pub(crate) struct Rays {
+struct Rays {
     /// The power of the multipath in decibels at the last call, and its amplitude: constant within a state.
     diffuse: (f64, f32),
 }
@@ -122,7 +122,7 @@ impl Default for Rays {
 impl Rays {
     /// The amplitudes of the direct ray with its shadowing, and of the multipath.
     #[inline(always)]
-    pub(crate) fn amplitudes(&mut self, loo: Loo, shadowing: f32) -> (f32, f32) {
+    fn amplitudes(&mut self, loo: Loo, shadowing: f32) -> (f32, f32) {
         if loo.multipath_db != self.diffuse.0 {
             self.diffuse = (loo.multipath_db, amplitude(loo.multipath_db as f32));
         }

@@ -107,8 +107,8 @@ impl Shadowing {
         }
     }
 
-    /// The values at successive steps from a place that is independent of all before, in place of `numbers`; of a
-    /// process that is not asked by steps' numbers.
+    /// Overwrites `numbers` with the values at successive steps, of which the first is independent of all before. Not
+    /// for a process that is asked with [`Shadowing::at`].
     pub(crate) fn walk_anew(&mut self, step_m: f64, correlation_m: f64, numbers: &mut [f32]) {
         if self.step.ratio != step_m / correlation_m {
             self.step = Step::new(step_m, correlation_m);
@@ -131,13 +131,35 @@ mod tests {
 
     #[test]
     fn values_do_not_depend_on_the_places_asked() {
-        let mut all = Shadowing::new(0.05, 1.5, streams(2)("shadowing"));
         let mut some = Shadowing::new(0.05, 1.5, streams(2)("shadowing"));
+        let mut values = recursion(2, 0, 5_000);
         for index in 0..5_000 {
-            let value = all.at(index);
+            let value = values.next().expect("a value for each index");
             if index % 61 < 2 {
                 assert_eq!((some.at(index), some.at(index)), (value, value));
             }
+        }
+    }
+
+    /// The values at steps of 0.05 m, from the number drawn after so many on: the definition.
+    fn recursion(seed: u64, skipped: usize, steps: usize) -> impl Iterator<Item = f32> {
+        let Step { memory, innovation, .. } = Step::new(0.05, 1.5);
+        let mut normals = Normals::new(streams(seed)("shadowing"));
+        (0..skipped).for_each(|_| _ = normals.draw());
+        let first = normals.draw();
+        let next = move |value: &f32| Some(memory * value + innovation * normals.draw());
+        std::iter::successors(Some(first), next).take(steps)
+    }
+
+    #[test]
+    fn a_walk_anew_begins_with_the_next_number() {
+        let mut shadowing = Shadowing::new(0.05, 1.5, streams(3)("shadowing"));
+        let mut skipped = 1; // the value at the start
+        for steps in [1, 5, 300, 0, 2] {
+            let mut values = vec![0.0; steps];
+            shadowing.walk_anew(0.05, 1.5, &mut values);
+            assert!(values.iter().copied().eq(recursion(3, skipped, steps)), "{steps} steps");
+            skipped += steps;
         }
     }
 

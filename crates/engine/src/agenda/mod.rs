@@ -184,7 +184,8 @@ impl Agenda {
         }
     }
 
-    /// No machine wakes before this instant, after [`Agenda::next_until`] gave none; `None` if none is armed.
+    /// Returns an instant before which no machine wakes, after [`Agenda::next_until`] gave none: it may be earlier than
+    /// the next wake-up. `None` without an entry.
     pub fn quiet_until(&mut self) -> Option<Time> {
         Some(self.first.min(self.first_frequent()).at).filter(|&at| at < Time::MAX)
     }
@@ -247,7 +248,7 @@ impl Agenda {
         self.find_first();
     }
 
-    /// Finds the first entry, which its machine may have left behind.
+    /// Finds the first entry. It may be one left behind, which [`Agenda::next_until`] removes.
     #[inline(always)]
     fn find_first(&mut self) {
         let steady = self.steady.front().unwrap_or(NEVER);

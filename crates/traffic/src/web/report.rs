@@ -19,35 +19,40 @@ pub struct WebTimes {
 
 /// Times in the order in which they were measured. A single one takes no memory beside this.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub enum Times {
-    /// Nothing was measured.
+pub struct Times(Kept);
+
+#[derive(Clone, Debug, Default, PartialEq)]
+enum Kept {
     #[default]
     None,
-    /// One time.
     One(Duration),
-    /// More than one.
     Several(Vec<Duration>),
 }
 
 impl Times {
     /// Adds a time.
     pub fn push(&mut self, time: Duration) {
-        *self = match std::mem::take(self) {
-            Times::None => Times::One(time),
-            Times::One(first) => Times::Several(vec![first, time]),
-            Times::Several(mut times) => {
+        self.0 = match std::mem::take(&mut self.0) {
+            Kept::None => Kept::One(time),
+            Kept::One(first) => Kept::Several(vec![first, time]),
+            Kept::Several(mut times) => {
                 times.push(time);
-                Times::Several(times)
+                Kept::Several(times)
             }
         };
     }
 
+    /// Adds the times of another.
+    pub fn extend(&mut self, other: &Times) {
+        other.as_slice().iter().for_each(|&time| self.push(time));
+    }
+
     /// Returns the times.
     pub fn as_slice(&self) -> &[Duration] {
-        match self {
-            Times::None => &[],
-            Times::One(time) => std::slice::from_ref(time),
-            Times::Several(times) => times,
+        match &self.0 {
+            Kept::None => &[],
+            Kept::One(time) => std::slice::from_ref(time),
+            Kept::Several(times) => times,
         }
     }
 }
@@ -96,9 +101,9 @@ impl WebTimes {
     /// Adds the times of another user; quantiles of both cannot be computed from the separate reports.
     pub fn absorb(&mut self, other: &WebTimes) {
         self.clicks += other.clicks;
-        other.load_times.as_slice().iter().for_each(|&time| self.load_times.push(time));
-        other.request_times.as_slice().iter().for_each(|&time| self.request_times.push(time));
-        other.response_times.as_slice().iter().for_each(|&time| self.response_times.push(time));
+        self.load_times.extend(&other.load_times);
+        self.request_times.extend(&other.request_times);
+        self.response_times.extend(&other.response_times);
     }
 
     /// Counts, means and quantiles.

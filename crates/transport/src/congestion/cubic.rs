@@ -110,7 +110,7 @@ pub struct Cubic {
 
 #[derive(Clone, Debug)]
 enum Growth {
-    /// From the first congestion avoidance or reduction on: a short transfer has neither.
+    /// `None` until the first congestion avoidance or reduction, which a short transfer does not reach.
     Rfc9438(Option<Box<Rfc9438>>),
     Linux(Box<Linux>),
     Version21(Box<Version21>),
@@ -168,7 +168,7 @@ impl Cubic {
     }
 }
 
-/// The rule, which begins now if it has not.
+/// Returns the rule, and makes it at the first call.
 #[inline]
 fn begun(rule: &mut Option<Box<Rfc9438>>, constants: Constants) -> &mut Rfc9438 {
     rule.get_or_insert_with(|| Box::new(Rfc9438::new(constants)))
@@ -218,11 +218,8 @@ impl CongestionController for Cubic {
             _ => (),
         }
         match &mut self.growth {
-            Growth::Rfc9438(rule) => {
-                if let Some(rule) = rule {
-                    rule.on_event(event);
-                }
-            }
+            Growth::Rfc9438(Some(rule)) => rule.on_event(event),
+            Growth::Rfc9438(None) => (),
             Growth::Linux(rule) => rule.on_event(now, event),
             Growth::Version21(rule) => rule.on_event(event),
         }

@@ -6,8 +6,9 @@ use super::waiting::{GROUP, Place};
 #[derive(Debug, Default)]
 pub(in crate::random) struct Bursts {
     /// The bursts that are left in each slot, as [`Slot`]s: none until all packets have come, then all until they are
-    /// decoded. There are more than so many slots, see [`Table`].
+    /// decoded. At least [`USUAL_SLOTS`], of which the first are the frame's.
     left: Vec<u64>,
+    /// How many slots the frame has.
     slots: usize,
     /// Of each packet, if all have the same number.
     each: Option<u32>,
@@ -77,7 +78,7 @@ pub(super) struct Left<'a, T: ?Sized> {
     slots: usize,
 }
 
-/// The words of [`Slot`]s, in a number of which the compiler knows that a slot is below it.
+/// The words of [`Slot`]s. In an array of [`USUAL_SLOTS`] the compiler leaves out the check of the index.
 pub(super) trait Table {
     fn word(&self, slot: u32) -> u64;
 
@@ -86,10 +87,10 @@ pub(super) trait Table {
     fn all(&self) -> &[u64];
 }
 
-/// Slots of a frame of usual size, at most: a number of 16 bits needs neither a check nor a mask.
-const USUAL: usize = 1 << u16::BITS;
+/// The most slots of a usual frame: an index of 16 bits into so many words needs no check.
+const USUAL_SLOTS: usize = 1 << u16::BITS;
 
-impl Table for [u64; USUAL] {
+impl Table for [u64; USUAL_SLOTS] {
     #[inline(always)]
     fn word(&self, slot: u32) -> u64 {
         self[usize::from(slot as u16)]
@@ -136,6 +137,22 @@ impl<T: Table + ?Sized> Left<'_, T> {
         changed
     }
 
+    /// Takes a burst from each of some slots: afterwards only the number of bursts counts.
+    #[inline(always)]
+    pub(super) fn subtract(&mut self, slots: &[u32]) {
+        slots.iter().for_each(|&slot| _ = self.change(slot, Slot::remove_any));
+    }
+
+    /// Adds the bursts again that [`Left::subtract`] took.
+    pub(super) fn add(&mut self, slots: &[u32]) {
+        slots.iter().for_each(|&slot| _ = self.change(slot, Slot::put_back));
+    }
+
+    /// How many slots there are.
+    pub(super) fn slots(&self) -> usize {
+        self.slots
+    }
+
     /// Those of all slots.
     #[inline(always)]
     pub(super) fn all(&self) -> impl Iterator<Item = Slot> {
@@ -151,10 +168,11 @@ impl Bursts {
 
     /// Removes everything; then there are so many empty slots.
     pub(in crate::random) fn clear(&mut self, slots: usize) {
-        debug_assert!(self.left.iter().all(|&left| left == 0), "a frame that was decoded leaves no bursts");
+        let before = &self.left[..self.slots];
+        debug_assert!(before.iter().all(|&left| left == 0), "a frame that was decoded leaves no bursts");
         if self.left.len() < slots {
-            // New, where all memory is known to be zero without a look at it.
-            self.left = vec![0; slots.max(USUAL)];
+            // A new vector: the allocator has zeroed memory without writing it.
+            self.left = vec![0; slots.max(USUAL_SLOTS)];
         }
         self.slots = slots;
         self.lost.clear();
@@ -204,7 +222,7 @@ impl Bursts {
         self.alone_and_most().0
     }
 
-    /// Bursts that are alone in their slot, and at least the most bursts in a slot, with as many binary digits.
+    /// Bursts that are alone in their slot, and a bound on the bursts of a slot: the bitwise or of all counts.
     pub(super) fn alone_and_most(&self) -> (usize, u32) {
         let count = |(alone, all), left: Slot| (alone + u32::from(left.bursts() == 1), all | left.bursts());
         let (alone, most) = self.left[..self.slots].iter().map(|&word| Slot(word)).fold((0, 0), count);
@@ -226,13 +244,14 @@ impl Bursts {
         self.left[..self.slots].fill(0);
     }
 
-    /// Calls `work` with the slots of all packets, in a form of which the compiler knows most.
+    /// Calls `work` with the slots of all packets. Usual numbers of replicas and slots have types of their own, for
+    /// which the compiler makes faster code.
     #[inline(always)]
     pub(super) fn work<W: Work>(&mut self, work: W) {
         let Bursts { left, slots, each, starts, slot_of, packets, count, lost } = self;
         let (slots, regular) = (*slots, |each| Regular { each: each as usize, slot_of: &slot_of[..*count] });
         let irregular = Irregular { starts, slot_of: &slot_of[..*count] };
-        match (left.first_chunk_mut().filter(|_| slots <= USUAL), *each) {
+        match (left.first_chunk_mut().filter(|_| slots <= USUAL_SLOTS), *each) {
             (Some(table), Some(2)) => work.with(&Each::<2>::new(slot_of, *packets), Left { table, slots }, lost),
             (Some(table), Some(3)) => work.with(&Each::<3>::new(slot_of, *packets), Left { table, slots }, lost),
             (Some(table), Some(each)) => work.with(&regular(each), Left { table, slots }, lost),

@@ -1,10 +1,11 @@
 //! Iterative interference cancellation.
 //!
 //! Packets and slots are the two kinds of nodes of a graph whose edges are bursts (Liva 2011). An iteration looks at
-//! the packets that wait and decodes those that can be. Mostly a few iterations decode nearly all, so that far fewer
-//! than the limit find the same in parts, each of which profits from those before. Where many iterations decode few
-//! packets each, only those are looked at that share a slot with one that was decoded in the iteration before, so that
-//! the whole takes a time in proportion to the bursts, times the bursts of a slot.
+//! the packets that wait and decodes those that can be. Mostly a few iterations decode nearly all, so the packets are
+//! divided into parts: each counts as an iteration, and sees the slots without the bursts that the parts before it
+//! decoded. Where many iterations decode few packets each, only those are looked at that share a slot with one that was
+//! decoded in the iteration before, so that the whole takes a time in proportion to the bursts, times the bursts of a
+//! slot.
 
 mod bursts;
 mod rules;
@@ -178,7 +179,7 @@ impl Work for Unequal<'_> {
         let Decoder { receiver, scratch, .. } = self.decoder;
         let mut power = std::mem::take(&mut scratch.power);
         power.clear();
-        power.resize(left.all().count(), 0);
+        power.resize(left.slots(), 0);
         for (packet, &of_packet) in (0..).zip(self.powers) {
             slots.of(packet).iter().for_each(|&slot| power[slot as usize] += of_packet);
         }
@@ -190,8 +191,8 @@ impl Work for Unequal<'_> {
     }
 }
 
-/// For how many iterations that are left the packets are divided into one more part: with the usual limit of 50 into
-/// six, and few frames need so many iterations that it would not do.
+/// The iterations that are left for each part: with the usual limit of 50 there are six parts. Few frames then reach
+/// the limit and have to be decoded again without parts.
 const ITERATIONS_OF_A_PART: u32 = 8;
 
 /// A frame that is decoded.
@@ -255,7 +256,7 @@ impl<'a, 'b, S: Slots<'a>> Decoding<'b, S> {
             looks += self.looks * (before - waits);
         }
         self.waiting.for_each(|place| self.lost.push(place.packet()));
-        !is_parted
+        !is_parted || waits == 0
     }
 
     /// Puts the bursts of decoded packets back into their slots.

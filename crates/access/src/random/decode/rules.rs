@@ -3,7 +3,7 @@
 use channel::{ERASED, qpsk};
 use units::Db;
 
-use super::bursts::{Left, Slot, Table};
+use super::bursts::{Left, Table};
 use crate::random::scheme::Receiver;
 
 pub(super) trait Rule {
@@ -36,11 +36,11 @@ impl<L: Table + ?Sized> Rule for Best<'_, L> {
 
     #[inline(always)]
     fn subtract(&mut self, _packet: u32, slots: &[u32]) {
-        slots.iter().for_each(|&slot| _ = self.left.change(slot, Slot::remove_any));
+        self.left.subtract(slots);
     }
 
     fn add(&mut self, _packet: u32, slots: &[u32]) {
-        slots.iter().for_each(|&slot| _ = self.left.change(slot, Slot::put_back));
+        self.left.add(slots);
     }
 
     #[inline(always)]
@@ -77,11 +77,11 @@ impl<I: ByBursts, L: Table + ?Sized> Rule for Mean<'_, I, L> {
 
     #[inline(always)]
     fn subtract(&mut self, _packet: u32, slots: &[u32]) {
-        slots.iter().for_each(|&slot| _ = self.left.change(slot, Slot::remove_any));
+        self.left.subtract(slots);
     }
 
     fn add(&mut self, _packet: u32, slots: &[u32]) {
-        slots.iter().for_each(|&slot| _ = self.left.change(slot, Slot::put_back));
+        self.left.add(slots);
     }
 }
 
@@ -90,17 +90,17 @@ impl<I: ByBursts, L: Table + ?Sized> Rule for Mean<'_, I, L> {
 #[derive(Debug)]
 pub(super) struct Information {
     es_n0: Db,
-    /// As many entries as are usual or more, of which so many are known.
+    /// At least [`USUAL_BURSTS`] entries, of which so many are computed; the others are 0.
     table: Vec<i64>,
     known: usize,
 }
 
-/// Bursts of a slot, one more than the most that are usual.
-const USUAL: usize = 1 << u8::BITS;
+/// The size of the table while no slot has more bursts: an index of 8 bits into it needs no check.
+const USUAL_BURSTS: usize = 1 << u8::BITS;
 
 impl Information {
     pub(super) fn new(es_n0: Db) -> Information {
-        let mut table = vec![0; USUAL];
+        let mut table = vec![0; USUAL_BURSTS];
         table[0] = fixed_point(1.0);
         Information { es_n0, table, known: 1 }
     }
@@ -121,8 +121,8 @@ impl Information {
         &self.table[..entries]
     }
 
-    /// All that was asked for, if no slot had more bursts than usual.
-    pub(super) fn usual(&self) -> Option<&[i64; USUAL]> {
+    /// The table as an array, if no slot has had more bursts than are usual.
+    pub(super) fn usual(&self) -> Option<&[i64; USUAL_BURSTS]> {
         self.table.as_slice().try_into().ok()
     }
 
@@ -138,7 +138,7 @@ pub(super) trait ByBursts {
     fn of(&self, bursts: u32) -> i64;
 }
 
-impl ByBursts for &[i64; USUAL] {
+impl ByBursts for &[i64; USUAL_BURSTS] {
     #[inline(always)]
     fn of(&self, bursts: u32) -> i64 {
         self[usize::from(bursts as u8)]
