@@ -95,10 +95,13 @@ impl Sender {
             && ack.ack <= self.board.nxt()
             && self.cwnd.state() == CongestionState::Open
             && self.tail.high.is_none()
-            && self.ns2.is_none()
             && self.board.is_plain_up_to(ack.ack)
         {
-            self.advance(now, ack, counters);
+            if self.ns2.is_some() {
+                self.advance_as_ns2(now, ack, counters);
+            } else {
+                self.advance(now, ack, counters);
+            }
         } else {
             return false;
         }
@@ -115,25 +118,8 @@ impl Sender {
         self.timer.timeouts = 0;
         self.update_window(now, ack);
         self.board.move_una(ack.ack);
-        let (first, mut last) = (self.board.first_sent_at(), None);
-        let mut acked = 0;
-        while let Some((number, slot)) = self.board.acknowledged() {
-            acked += 1;
-            counters.bytes_acked += u64::from(slot.len);
-            last = Some(slot);
-            if let Some(sampler) = &mut self.sampler {
-                sampler.on_delivered(&slot, self.board.state(number));
-            }
-            self.board.pop_plain();
-        }
-        let Some(last) = last else { return };
-        self.totals.delivered += u64::from(acked);
-        if let Some(rack) = &mut self.rack {
-            rack.note_prior(&last);
-            if self.agreed.sack {
-                rack.on_delivered(now, &last, self.rtt.min());
-            }
-        }
+        let first = self.board.first_sent_at();
+        let Some((acked, last)) = self.take_plain(now, counters) else { return };
         let (oldest, newest) = (now.since(first), now.since(last.sent_at));
         self.rtt.note_min(now, newest);
         self.rtt.measured(oldest, self.board.una(), self.board.nxt());
@@ -170,6 +156,31 @@ impl Sender {
             mss: self.agreed.mss as u32,
         };
         self.cwnd.control.acknowledge(&sample);
+    }
+
+    /// Takes out what is acknowledged cumulatively, about which nothing was ever in doubt: how many segments, and the
+    /// last of them.
+    #[inline(always)]
+    pub(super) fn take_plain(&mut self, now: Time, counters: &mut Counters) -> Option<(u32, Slot)> {
+        let (mut acked, mut last) = (0, None);
+        while let Some((number, slot)) = self.board.acknowledged() {
+            acked += 1;
+            counters.bytes_acked += u64::from(slot.len);
+            last = Some(slot);
+            if let Some(sampler) = &mut self.sampler {
+                sampler.on_delivered(&slot, self.board.state(number));
+            }
+            self.board.pop_plain();
+        }
+        let last = last?;
+        self.totals.delivered += u64::from(acked);
+        if let Some(rack) = &mut self.rack {
+            rack.note_prior(&last);
+            if self.agreed.sack {
+                rack.on_delivered(now, &last, self.rtt.min());
+            }
+        }
+        Some((acked, last))
     }
 
     /// An acknowledgment that was overtaken may still bring blocks.

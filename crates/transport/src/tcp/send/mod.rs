@@ -223,7 +223,7 @@ impl Sender {
         self.cwnd.ecn.scalable = self.cwnd.ecn.accurate.is_some() && self.settings.congestion.entry().marks().is_some();
         let as_ns2 = agreed.sack && self.settings.recovers_as_ns2() && !self.cwnd.control.drives();
         self.ns2 = as_ns2.then(Box::default);
-        self.asks_window_only = !(as_ns2 || self.pacing.on || self.cwnd.control.is_asked());
+        self.asks_window_only = !(self.pacing.on || self.cwnd.control.is_asked());
         self.totals.delivered = u64::from(!agreed.early); // the SYN
         self.wait.stop();
         if let Some(rtt) = rtt {

@@ -14,7 +14,6 @@ use units::{Duration, Time};
 
 use super::episode::Rexmit;
 use super::news::Before;
-use super::ns2_scoreboard::Judged;
 use super::slot::{RETRANSMITTED, SACKED};
 use super::{Ack, Sender, echo_age};
 use crate::congestion::{AckSample, Cause};
@@ -65,6 +64,21 @@ impl Sender {
         if news.acked == 0 || news.sacked || self.cwnd.state() != CongestionState::Open {
             self.follow_as_ns2(now, news.lost);
         }
+        self.begin_burst();
+    }
+
+    /// As [`Sender::handle_as_ns2`], with an acknowledgment as of [`Sender::advance`].
+    pub(super) fn advance_as_ns2(&mut self, now: Time, ack: &Ack, counters: &mut Counters) {
+        let before = self.before();
+        self.timer.window_probes = 0;
+        self.timer.timeouts = 0;
+        self.update_window(now, ack);
+        self.board.move_una(ack.ack);
+        let Some((acked, last)) = self.take_plain(now, counters) else { return };
+        self.measure_as_ns2(now, ack, counters);
+        self.rearm_rto(now);
+        let rtt = Some(now.since(last.sent_at));
+        self.control_as_ns2(now, &before, &Ns2News { acked, rtt, ..Ns2News::default() });
         self.begin_burst();
     }
 
@@ -123,13 +137,16 @@ impl Sender {
     /// Takes in blocks, and what follows from them: losses and arrivals in the order of their slots.
     fn read_blocks_as_ns2(&mut self, now: Time, ack: &Ack, news: &mut Ns2News) {
         let Dupthresh::Fixed(distance) = self.settings.dupthresh else { return };
+        if ack.sack.is_empty() && !news.thorough {
+            return;
+        }
         let anew = self.settings.transmit_fin && self.awaits_fin_and_last();
         let Some(ns2) = &mut self.ns2 else { return };
-        let Judged { arrived, lost } = ns2.judge(&self.board, ack.sack, distance, news.thorough, anew);
-        news.sacked |= !arrived.is_empty();
-        news.lost |= !lost.is_empty();
-        let mut lost = lost.into_iter().peekable();
-        for number in arrived {
+        let judged = ns2.judge(&self.board, ack.sack, distance, news.thorough, anew);
+        news.sacked |= !judged.arrived.is_empty();
+        news.lost |= !judged.lost.is_empty();
+        let mut lost = judged.lost.iter().copied().peekable();
+        for &number in &judged.arrived {
             while let Some(number) = lost.next_if(|&lost| lost < number) {
                 self.lose(now, number);
             }
@@ -140,6 +157,9 @@ impl Sender {
         }
         for number in lost {
             self.lose(now, number);
+        }
+        if let Some(ns2) = &mut self.ns2 {
+            ns2.give_back(judged);
         }
     }
 

@@ -26,6 +26,8 @@ pub(super) struct Ns2 {
     pub answered: u64,
     /// The segment that is timed: the offset after it, and when it was sent.
     pub timed: Option<(u64, Time)>,
+    /// Empty lists with room for numbers, of [`Ns2::judge`].
+    lists: Judged,
 }
 
 /// Slots that an acknowledgment newly shows as arrived or lost, in their order.
@@ -69,26 +71,31 @@ impl Ns2 {
         mut thorough: bool,
         anew: bool,
     ) -> Judged {
-        let valid = blocks.as_slice().iter().filter(|block| block.0 >= board.una() && block.1 <= board.nxt());
-        let mut covered: Vec<_> = valid.map(|&(start, end)| board.within(start, end)).collect();
+        let (una, nxt) = (board.una(), board.nxt());
+        let mut covered = [const { 0..0 }; SackBlocks::MAX];
+        let mut count = 0;
+        for &(start, end) in blocks.as_slice().iter().filter(|block| block.0 >= una && block.1 <= nxt) {
+            covered[count] = board.within(start, end);
+            count += 1;
+        }
+        let covered = &mut covered[..count];
         covered.sort_unstable_by_key(|range| range.start);
         let last = covered.last().map_or(0, |range| range.end);
+        let mut judged = std::mem::take(&mut self.lists);
         if last > self.forward {
             self.forward = last;
             thorough = true;
         }
         if !thorough && last == 0 {
-            return Judged::default();
+            return judged;
         }
         self.arrived.forget_before(board.front_number());
-        let mut arrived = Vec::new();
         for range in covered {
-            arrived.extend(self.arrived.missing(range.clone()));
-            self.arrived.insert(range);
+            self.arrived.insert(range.clone(), &mut judged.arrived);
         }
         // Each retransmission that a block answers: from its slot on, and for what was retransmitted before it.
         let mut answers = Vec::new();
-        for &number in &arrived {
+        for &number in &judged.arrived {
             let copy = self.copies.remove(number).unwrap_or(0);
             if board.get(number).is_on_its_way_again() {
                 answers.push((number, copy));
@@ -96,25 +103,38 @@ impl Ns2 {
         }
         thorough |= !answers.is_empty();
         let end = if thorough { self.forward } else { (last + 1).min(self.forward) * u64::from(last > 0) };
-        let mut lost = self.overtaken_copies(board, distance, &answers, end);
-        lost.extend(self.newly_overtaken(board, distance, end, anew));
-        lost.sort_unstable();
-        for &number in &lost {
+        self.find_overtaken_copies(board, distance, &answers, end, &mut judged.lost);
+        self.find_newly_overtaken(board, distance, end, anew, &mut judged.lost);
+        judged.lost.sort_unstable();
+        for &number in &judged.lost {
             self.copies.remove(number);
         }
         if thorough {
             self.judged = self.forward.saturating_sub(u64::from(distance));
         }
         self.answered = answers.last().map_or(self.answered, |answer| answer.1);
-        Judged { arrived, lost }
+        judged
     }
 
-    /// Retransmissions before `end` that are lost: something sent for the first time after one has arrived, or one so
-    /// many later is answered. `answers` has what is answered from which slot on; before the first, it is what was
+    /// Takes the lists of [`Ns2::judge`] back, for the next acknowledgment.
+    pub fn give_back(&mut self, mut judged: Judged) {
+        judged.arrived.clear();
+        judged.lost.clear();
+        self.lists = judged;
+    }
+
+    /// Adds retransmissions before `end` that are lost: something sent for the first time after one has arrived, or one
+    /// so many later is answered. `answers` has what is answered from which slot on; before the first, it is what was
     /// answered last.
-    fn overtaken_copies(&self, board: &Scoreboard, distance: u32, answers: &[(u64, u64)], end: u64) -> Vec<u64> {
+    fn find_overtaken_copies(
+        &self,
+        board: &Scoreboard,
+        distance: u32,
+        answers: &[(u64, u64)],
+        end: u64,
+        lost: &mut Vec<u64>,
+    ) {
         let best = answers.iter().fold(self.answered, |best, answer| best.max(answer.1));
-        let mut lost = Vec::new();
         for (copy, number) in self.copies.iter() {
             let slot = board.get(number);
             if !slot.is_on_its_way_again() {
@@ -130,19 +150,22 @@ impl Ns2 {
                 lost.push(number);
             }
         }
-        lost
     }
 
-    /// Slots before `end` that were sent once, are not taken for lost, and have one so many beyond them that arrived;
-    /// if `anew`, one beyond them is enough.
-    fn newly_overtaken(&self, board: &Scoreboard, distance: u32, end: u64, anew: bool) -> impl Iterator<Item = u64> {
+    /// Adds slots before `end` that were sent once, are not taken for lost, and have one so many beyond them that
+    /// arrived; if `anew`, one beyond them is enough.
+    fn find_newly_overtaken(&self, board: &Scoreboard, distance: u32, end: u64, anew: bool, lost: &mut Vec<u64>) {
         let front = board.front_number();
         let range = if anew {
             front..end
         } else {
             self.judged.max(front)..end.min(self.forward.saturating_sub(u64::from(distance)))
         };
-        self.arrived.missing(range).filter(|&number| !board.get(number).is(LOST))
+        self.arrived.each_missing(range, |number| {
+            if !board.get(number).is(LOST) {
+                lost.push(number);
+            }
+        });
     }
 
     pub fn forget(&mut self) {
@@ -174,30 +197,42 @@ impl Arrived {
         }
     }
 
-    /// Adds `range`.
-    pub fn insert(&mut self, range: Range<u64>) {
+    /// Adds `range`, and to `new` those of its numbers that are in no run yet, in order.
+    pub fn insert(&mut self, range: Range<u64>, new: &mut Vec<u64>) {
+        let first = self.runs.partition_point(|run| run.end < range.start);
+        let Some(run) = self.runs.get_mut(first).filter(|run| run.start <= range.end) else {
+            if !range.is_empty() {
+                new.extend(range.clone());
+                self.runs.insert(first, range);
+            }
+            return;
+        };
+        if run.start <= range.start && range.end <= run.end {
+            return; // mostly, as a block stands in several acknowledgments
+        }
+        // The runs that it touches become one with it.
+        let (start, mut from, mut after) = (run.start.min(range.start), range.start, first);
+        while let Some(run) = self.runs.get(after).filter(|run| run.start <= range.end) {
+            new.extend(from..run.start);
+            (from, after) = (run.end, after + 1);
+        }
+        new.extend(from..range.end);
+        self.runs[first] = start..from.max(range.end);
+        self.runs.drain(first + 1..after);
+    }
+
+    /// Calls `act` with the numbers of `range` that are in no run, in order.
+    pub fn each_missing(&self, range: Range<u64>, mut act: impl FnMut(u64)) {
         if range.is_empty() {
             return;
         }
-        // The runs that it touches become one with it.
-        let first = self.runs.partition_point(|run| run.end < range.start);
-        let touched = first..self.runs.partition_point(|run| run.start <= range.end);
-        if touched.is_empty() {
-            return self.runs.insert(first, range);
-        }
-        let end = self.runs[touched.end - 1].end.max(range.end);
-        let run = &mut self.runs[first];
-        *run = run.start.min(range.start)..end;
-        self.runs.drain(first + 1..touched.end);
-    }
-
-    /// The numbers of `range` that are in no run, in order.
-    pub fn missing(&self, range: Range<u64>) -> impl Iterator<Item = u64> {
+        let mut from = range.start;
         let first = self.runs.partition_point(|run| run.end <= range.start);
-        let starts = std::iter::once(range.start).chain(self.runs.range(first..).map(|run| run.end));
-        let ends = self.runs.range(first..).map(|run| run.start).chain(std::iter::once(range.end));
-        let gaps = starts.zip(ends).take_while(move |gap| gap.0 < range.end);
-        gaps.flat_map(move |(start, end)| start..end.min(range.end))
+        for run in self.runs.range(first..).take_while(|run| run.start < range.end) {
+            (from..run.start).for_each(&mut act);
+            from = run.end;
+        }
+        (from..range.end).for_each(act);
     }
 }
 
@@ -270,14 +305,17 @@ mod tests {
             let (mut arrived, mut set, mut front) = (Arrived::default(), BTreeSet::new(), 0);
             for (start, length, leave) in steps {
                 let start = front + start;
-                arrived.insert(start..start + length);
-                set.extend(start..start + length);
+                let (range, mut new) = (start..start + length, Vec::new());
+                arrived.insert(range.clone(), &mut new);
+                prop_assert_eq!(new, range.clone().filter(|number| !set.contains(number)).collect::<Vec<_>>());
+                set.extend(range);
                 front += leave / 6;
                 arrived.forget_before(front);
                 set.retain(|&number| number >= front);
             }
             let range = front + from..front + from + len;
-            let missing: Vec<u64> = arrived.missing(range.clone()).collect();
+            let mut missing = Vec::new();
+            arrived.each_missing(range.clone(), |number| missing.push(number));
             prop_assert_eq!(missing, range.filter(|number| !set.contains(number)).collect::<Vec<_>>());
             let runs: Vec<_> = arrived.runs.iter().collect();
             prop_assert!(runs.windows(2).all(|pair| pair[0].end < pair[1].start), "{runs:?}");

@@ -179,7 +179,7 @@ impl Sender {
         let (waiting, usable) = (self.byte_stream.end().saturating_sub(nxt), self.peer.usable(nxt));
         let calm = self.asks_window_only
             && self.recovery.forced == Forced::Nothing
-            && self.recovery.rexmit == Rexmit::None
+            && (self.recovery.rexmit == Rexmit::None || self.ns2.is_some() && self.board.counts().lost == 0)
             && self.cwnd.state() == CongestionState::Open
             && !self.timer.cut
             && !self.cwnd.ecn.cwr_due
@@ -199,11 +199,14 @@ impl Sender {
         let push = grouped && self.join_group(mss, waiting - mss, usable - mss);
         let slot = self.board.send(now, mss, false, self.totals.delivered);
         self.burst.sent += 1;
+        if let Some(ns2) = &mut self.ns2 {
+            ns2.on_new_data(now, slot.end(), self.board.in_flight());
+        }
         if self.timer.kind != TimerKind::Retransmission {
             self.on_new_data(now, false);
         }
         self.burst.last_sent = Some(now);
-        let last = self.board.in_flight() >= size;
+        let last = self.board.in_flight() >= size && (self.ns2.is_none() || !self.has_room());
         if last {
             self.close_burst(now, true);
         }
