@@ -201,7 +201,7 @@ impl Connections {
     ) -> bool {
         match self.answer_once(now, id, prompt, slot, under) {
             Answered::Refused => return false,
-            Answered::First => self.answer_further(now, id, under),
+            Answered::First => self.send_further(now, id, under),
             Answered::All => {}
         }
         true
@@ -209,17 +209,13 @@ impl Connections {
 
     /// An endpoint has answered with a packet, and others may follow.
     #[inline(never)]
-    fn answer_further(&mut self, now: Time, id: EndpointId, under: &mut Underlay) {
+    fn send_further(&mut self, now: Time, id: EndpointId, under: &mut Underlay) {
         loop {
             let slot = under.ledger.packets.reserve();
             match self.answer_once(now, id, Prompt::More, slot, under) {
                 Answered::First => {}
                 Answered::All => break,
-                Answered::Refused => {
-                    under.ledger.packets.release(slot);
-                    self.go_on(now, id, Input::Acted, true, under);
-                    break;
-                }
+                Answered::Refused => unreachable!("an endpoint that has answered goes on"),
             }
         }
     }
@@ -258,7 +254,7 @@ impl Connections {
 
     /// Enters an endpoint, and sends what it has to send: who reads there, and whether more has arrived in order than
     /// before.
-    #[inline]
+    #[inline(never)]
     pub(super) fn enter(
         &mut self,
         now: Time,
@@ -266,19 +262,7 @@ impl Connections {
         input: Input<'_>,
         under: &mut Underlay,
     ) -> (Reader, bool) {
-        self.go_on(now, id, input, false, under)
-    }
-
-    /// The same, after something was `sent` already.
-    #[inline(never)]
-    fn go_on(
-        &mut self,
-        now: Time,
-        id: EndpointId,
-        input: Input<'_>,
-        mut sent: bool,
-        under: &mut Underlay,
-    ) -> (Reader, bool) {
+        let mut sent = false;
         let Connection { site, ends: [server, user] } = &mut self.connections[id.connection as usize];
         let (end, peer) = if id.way == Way::Forward { (server, user) } else { (user, server) };
         let answer = end.protocol.handle(now, input, &mut self.blank, &mut |payload, sent_before| {

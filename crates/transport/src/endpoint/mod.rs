@@ -361,8 +361,8 @@ pub enum Reply {
         /// [`Answer::delivered`].
         delivered: u64,
     },
-    /// The packet that is written there is to be sent, and others may follow: [`Prompt::More`] is to be handed in, and
-    /// [`Input::Acted`] if that is refused.
+    /// The packet that is written there is to be sent, and others may follow: [`Prompt::More`] is to be handed in,
+    /// which is not refused.
     First {
         /// How often its data were sent before.
         sent: u32,

@@ -168,11 +168,10 @@ impl Endpoint for TcpEnd {
         let Some(connection) = self.connection.as_deref_mut() else { return Reply::Refused };
         let answered = match (prompt, payload) {
             (Prompt::Packet, Payload::Tcp(segment)) => connection.answer(now, segment),
-            (Prompt::More, payload) => answer_further(connection, now, payload),
-            _ => InPlace::Refused,
+            (Prompt::More, payload) => send_further(connection, now, payload),
+            _ => return Reply::Refused,
         };
         let sent = match answered {
-            InPlace::Refused => return Reply::Refused,
             InPlace::First(sent) => return Reply::First { sent },
             InPlace::Acknowledged if self.reported.holds(connection.next_timeout()) => {
                 return Reply::Brief { sent: true, delivered: connection.delivered_bytes() };
@@ -210,8 +209,8 @@ impl Endpoint for TcpEnd {
 }
 
 #[inline(never)]
-fn answer_further(connection: &mut Connection, now: Time, payload: &mut Payload) -> InPlace {
-    connection.answer_further(now, room_in(payload))
+fn send_further(connection: &mut Connection, now: Time, payload: &mut Payload) -> InPlace {
+    connection.send_in_place(now, room_in(payload))
 }
 
 /// All that is asked of a connection after an input.

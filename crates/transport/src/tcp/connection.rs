@@ -27,7 +27,7 @@ use self::reset::Reset;
 use super::accecn::ace;
 use super::config::{EcnMode, Settings};
 use super::fast_open::FastOpen;
-use super::info::{Counters, Info, State};
+use super::info::{Counters, InPlace, Info, State};
 use super::recv::Receiver;
 use super::segment::{Flags, Segment};
 use super::send::{Ack, Sender};
@@ -128,9 +128,26 @@ impl Connection {
 
     /// A segment arrived.
     pub fn handle_segment(&mut self, now: Time, segment: &Segment) {
-        if self.handle_plain(now, segment) {
-            return;
+        if !self.handle_plain(now, segment) {
+            self.handle_other(now, segment);
         }
+    }
+
+    /// As [`Connection::handle_segment`] and the first [`Connection::poll_segment`] after it, which overwrites
+    /// `segment`. [`Connection::send_in_place`] has what may follow.
+    #[inline]
+    pub fn answer(&mut self, now: Time, segment: &mut Segment) -> InPlace {
+        match self.answer_plain(now, segment) {
+            Some(answered) => answered,
+            None => {
+                self.handle_other(now, segment);
+                self.poll_in_place(now, segment)
+            }
+        }
+    }
+
+    /// As [`Connection::handle_segment`], of a segment that [`Connection::handle_plain`] does not take.
+    fn handle_other(&mut self, now: Time, segment: &Segment) {
         self.counters.segments_received += 1;
         match self.state {
             State::Listen => self.handle_syn(now, segment),

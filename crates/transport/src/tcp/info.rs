@@ -118,8 +118,6 @@ pub struct Counters {
 /// The answer to a segment, written in its place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InPlace {
-    /// The segment was not taken: nothing has happened.
-    Refused,
     /// Nothing.
     Nothing,
     /// An acknowledgment, and nothing of what may be sent has changed.

@@ -16,17 +16,45 @@ impl Connection {
         self.expects(segment) && self.take_plain(now, segment)
     }
 
-    /// As [`Connection::handle_segment`] and the first [`Connection::poll_segment`] after it, for these segments. The
-    /// answer overwrites `segment`.
-    #[inline]
-    pub fn answer(&mut self, now: Time, segment: &mut Segment) -> InPlace {
+    /// As [`Connection::handle_plain`], with the answer in place of `segment`; `None` if it was not one.
+    #[inline(always)]
+    pub(super) fn answer_plain(&mut self, now: Time, segment: &mut Segment) -> Option<InPlace> {
         if !self.expects(segment) {
-            InPlace::Refused
-        } else if segment.len > 0 {
+            None
+        } else if segment.len > 0 && self.send.is_at_rest() && self.probes_to_acknowledge == 0 {
             self.answer_data(now, segment)
         } else {
-            self.answer_acknowledgment(now, segment)
+            self.take_plain(now, segment).then(|| self.send_in_place(now, segment))
         }
+    }
+
+    /// Data arrive at an end with nothing to send. The end acknowledges them now or later.
+    #[inline(always)]
+    fn answer_data(&mut self, now: Time, segment: &mut Segment) -> Option<InPlace> {
+        if !self.take_plain(now, segment) {
+            return None;
+        }
+        if !self.recv.ack_due() {
+            return Some(InPlace::Nothing);
+        }
+        self.acknowledge(now, segment);
+        Some(InPlace::Acknowledged)
+    }
+
+    /// Writes the next segment, if any may go now, in place of `segment`.
+    #[inline(always)]
+    pub fn send_in_place(&mut self, now: Time, segment: &mut Segment) -> InPlace {
+        if self.state == State::Established && !self.recv.ack_due() && self.probes_to_acknowledge == 0 {
+            match self.send.next_full(now) {
+                NextFull::Unknown => {}
+                NextFull::Waits => return InPlace::Nothing,
+                NextFull::Goes { seq, push, last } => {
+                    self.write_full(now, segment, seq, push);
+                    return if last { InPlace::One(0) } else { InPlace::First(0) };
+                }
+            }
+        }
+        self.poll_in_place(now, segment)
     }
 
     #[inline(always)]
@@ -56,52 +84,6 @@ impl Connection {
         self.recv.take(now, segment);
         self.counters.segments_received += 1;
         true
-    }
-
-    /// Data arrive at an end with nothing to send. The end acknowledges them now or later.
-    #[inline(always)]
-    fn answer_data(&mut self, now: Time, segment: &mut Segment) -> InPlace {
-        if !self.send.is_at_rest() || self.probes_to_acknowledge > 0 || !self.take_plain(now, segment) {
-            return InPlace::Refused;
-        }
-        if !self.recv.ack_due() {
-            return InPlace::Nothing;
-        }
-        self.acknowledge(now, segment);
-        InPlace::Acknowledged
-    }
-
-    /// An acknowledgment arrives. The end may send new data.
-    #[inline(always)]
-    fn answer_acknowledgment(&mut self, now: Time, segment: &mut Segment) -> InPlace {
-        if !self.take_plain(now, segment) {
-            return InPlace::Refused;
-        }
-        match self.answer_further(now, segment) {
-            InPlace::Refused => {}
-            answered => return answered,
-        }
-        match self.poll_segment(now, segment) {
-            None => InPlace::Nothing,
-            Some(sent_before) if self.rests(now) => InPlace::One(sent_before),
-            Some(sent_before) => InPlace::First(sent_before),
-        }
-    }
-
-    /// Writes the next segment, if it is a full one of new data. [`InPlace::Nothing`] if new data wait to fill one.
-    #[inline(always)]
-    pub fn answer_further(&mut self, now: Time, segment: &mut Segment) -> InPlace {
-        if self.state != State::Established || self.recv.ack_due() || self.probes_to_acknowledge > 0 {
-            return InPlace::Refused;
-        }
-        match self.send.next_full(now) {
-            NextFull::Unknown => InPlace::Refused,
-            NextFull::Waits => InPlace::Nothing,
-            NextFull::Goes { seq, push, last } => {
-                self.write_full(now, segment, seq, push);
-                if last { InPlace::One(0) } else { InPlace::First(0) }
-            }
-        }
     }
 
     /// Writes a full segment of new data, as [`Connection::transmit`].

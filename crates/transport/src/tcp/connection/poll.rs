@@ -2,7 +2,7 @@
 
 use units::Time;
 
-use super::super::info::State;
+use super::super::info::{InPlace, State};
 use super::super::segment::{Flags, Segment};
 use super::super::send::Outgoing;
 use super::{Connection, Transmit};
@@ -54,6 +54,16 @@ impl Connection {
         let handshakes = matches!(self.state, State::SynSent | State::SynReceived);
         let due = self.handshake.as_ref().is_some_and(|handshake| handshake.due);
         (handshakes && due).then(|| self.write_syn(now, segment))
+    }
+
+    /// As [`Connection::poll_segment`].
+    #[inline(never)]
+    pub(super) fn poll_in_place(&mut self, now: Time, segment: &mut Segment) -> InPlace {
+        match self.poll_segment(now, segment) {
+            None => InPlace::Nothing,
+            Some(sent_before) if self.rests(now) => InPlace::One(sent_before),
+            Some(sent_before) => InPlace::First(sent_before),
+        }
     }
 
     /// Whether [`Connection::poll_transmit`] would give nothing after the segment polled last: an end that only
