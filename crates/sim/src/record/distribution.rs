@@ -112,11 +112,11 @@ impl Distribution {
     pub(crate) fn p95(&self) -> Option<u64> {
         let rank = ((0.95 * self.total as f64).ceil() as u64).max(1);
         if self.total <= FEW {
+            let greater = self.total.checked_sub(rank)? as usize;
             let mut greatest: Vec<u32> = self.greatest.iter().map(|&Reverse(micros)| micros).collect();
-            greatest.sort_unstable_by_key(|&micros| Reverse(micros));
-            match greatest.get(self.total.checked_sub(rank)? as usize) {
-                Some(&LONG) => {}
-                exact => return exact.map(|&micros| u64::from(micros)),
+            let (_, &mut exact, _) = greatest.select_nth_unstable_by_key(greater, |&micros| Reverse(micros));
+            if exact != LONG {
+                return Some(u64::from(exact));
             }
         }
         self.of_rank(rank)

@@ -48,17 +48,6 @@ impl Slot {
         Slot(self.0.wrapping_sub(Slot::with(packet).0))
     }
 
-    /// Without a burst of any packet: afterwards only their number counts.
-    #[inline(always)]
-    pub(super) fn remove_any(self) -> Slot {
-        Slot(self.0.wrapping_sub(1))
-    }
-
-    /// With a burst that [`Slot::remove_any`] removed.
-    pub(super) fn put_back(self) -> Slot {
-        Slot(self.0.wrapping_add(1))
-    }
-
     #[inline(always)]
     pub(super) fn bursts(self) -> u32 {
         self.0 as u32
@@ -137,15 +126,16 @@ impl<T: Table + ?Sized> Left<'_, T> {
         changed
     }
 
-    /// Takes a burst from each of some slots: afterwards only the number of bursts counts.
+    /// Removes the bursts of a packet from its slots.
     #[inline(always)]
-    pub(super) fn subtract(&mut self, slots: &[u32]) {
-        slots.iter().for_each(|&slot| _ = self.change(slot, Slot::remove_any));
+    pub(super) fn subtract(&mut self, packet: u32, slots: &[u32]) {
+        slots.iter().for_each(|&slot| _ = self.change(slot, |left| left.remove(packet)));
     }
 
-    /// Adds the bursts again that [`Left::subtract`] took.
-    pub(super) fn add(&mut self, slots: &[u32]) {
-        slots.iter().for_each(|&slot| _ = self.change(slot, Slot::put_back));
+    /// Adds the bursts of a packet to its slots.
+    #[inline(always)]
+    pub(super) fn add(&mut self, packet: u32, slots: &[u32]) {
+        slots.iter().for_each(|&slot| _ = self.change(slot, |left| left.add(packet)));
     }
 
     /// How many slots there are.
@@ -284,9 +274,7 @@ struct Fill;
 impl Work for Fill {
     #[inline(always)]
     fn with<'a>(self, slots: &impl Slots<'a>, mut left: Left<'_, impl Table + ?Sized>, _: &mut Vec<u32>) {
-        slots.all().for_each(|(packet, slots)| {
-            slots.iter().for_each(|&slot| _ = left.change(slot, |left| left.add(packet)));
-        });
+        slots.all().for_each(|(packet, slots)| left.add(packet, slots));
     }
 }
 

@@ -60,7 +60,6 @@ impl Decoder {
         let (alone, most) = bursts.alone_and_most();
         let most = most_decodable(self.information.up_to(most));
         bursts.work(Equal { decoder: self, most });
-        bursts.empty_slots();
         alone
     }
 
@@ -110,7 +109,7 @@ impl Work for Alone<'_> {
             // Found too late.
             found.packets[decoded..found.count].iter().for_each(|&packet| found.is_found[packet as usize] = false);
             lost.extend((0..packets as u32).filter(|&packet| !found.is_found[packet as usize]));
-            remove_lost(slots, &mut left, lost);
+            lost.iter().for_each(|&packet| left.subtract(packet, slots.of(packet)));
         }
     }
 }
@@ -136,14 +135,6 @@ impl Found<'_> {
             self.packets[self.count] = slot.alone();
             self.count += 1;
         }
-    }
-}
-
-/// Leaves empty slots.
-#[inline(always)]
-fn remove_lost<'a>(slots: &impl Slots<'a>, left: &mut Left<'_, impl Table + ?Sized>, lost: &[u32]) {
-    for &packet in lost {
-        slots.of(packet).iter().for_each(|&slot| _ = left.change(slot, |left| left.remove(packet)));
     }
 }
 
@@ -212,6 +203,7 @@ impl<'a, 'b, S: Slots<'a>> Decoding<'b, S> {
         Decoding { slots, looks, waiting, neighbours, lost }
     }
 
+    /// Decodes the frame in so many iterations. Afterwards all bursts are subtracted, those of lost packets too.
     #[inline(always)]
     fn iterate(mut self, iterations: u32, mut rule: impl Rule) {
         let mut share = ITERATIONS_OF_A_PART;
@@ -219,6 +211,7 @@ impl<'a, 'b, S: Slots<'a>> Decoding<'b, S> {
             self.put_back(&mut rule);
             share = u32::MAX;
         }
+        self.lost.iter().for_each(|&packet| rule.subtract(packet, self.slots.of(packet)));
     }
 
     /// Looks at the packets that wait, in one part for each `share` of the iterations that are left: the bursts of a

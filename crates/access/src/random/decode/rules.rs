@@ -35,12 +35,12 @@ impl<L: Table + ?Sized> Rule for Best<'_, L> {
     }
 
     #[inline(always)]
-    fn subtract(&mut self, _packet: u32, slots: &[u32]) {
-        self.left.subtract(slots);
+    fn subtract(&mut self, packet: u32, slots: &[u32]) {
+        self.left.subtract(packet, slots);
     }
 
-    fn add(&mut self, _packet: u32, slots: &[u32]) {
-        self.left.add(slots);
+    fn add(&mut self, packet: u32, slots: &[u32]) {
+        self.left.add(packet, slots);
     }
 
     #[inline(always)]
@@ -76,12 +76,12 @@ impl<I: ByBursts, L: Table + ?Sized> Rule for Mean<'_, I, L> {
     }
 
     #[inline(always)]
-    fn subtract(&mut self, _packet: u32, slots: &[u32]) {
-        self.left.subtract(slots);
+    fn subtract(&mut self, packet: u32, slots: &[u32]) {
+        self.left.subtract(packet, slots);
     }
 
-    fn add(&mut self, _packet: u32, slots: &[u32]) {
-        self.left.add(slots);
+    fn add(&mut self, packet: u32, slots: &[u32]) {
+        self.left.add(packet, slots);
     }
 }
 
