@@ -6,10 +6,12 @@ use link::FlowNumbers;
 use traffic::End;
 pub(crate) use transport::Payload;
 use transport::{Datagram, Outline};
-use units::Time;
+use units::{Ecn, Time};
 
-/// A packet between the two endpoints of a connection. The fields of its head are read as if they were its own.
+/// A packet between the two endpoints of a connection. The fields of its head are read as if they were its own. It
+/// takes one line of the cache, so that links do not wait for its payload.
 #[derive(Clone, Debug)]
+#[repr(align(64))]
 pub(crate) struct Packet {
     head: Head,
     /// The payload stays where it was written, because it is long.
@@ -33,6 +35,8 @@ pub(crate) struct Head {
     pub(crate) sent_before: u32,
     /// Bytes of the whole IP packet.
     pub(crate) bytes: u32,
+    /// The congestion mark with which it was sent.
+    pub(crate) ecn: Ecn,
     /// The value that stands for it in the digest: see [`digest_word`].
     pub(crate) word: u64,
     pub(crate) way: Way,
@@ -100,6 +104,8 @@ impl Way {
         }
     }
 }
+
+const _: () = assert!(size_of::<Packet>() == 64);
 
 impl Deref for Packet {
     type Target = Head;

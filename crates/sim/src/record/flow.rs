@@ -9,28 +9,30 @@ use super::order::OrderCounter;
 use super::spurious::SpuriousCounter;
 
 /// Counts and averages of one flow; its size does not grow with time. What many flows never need is made when they do.
+/// The fields stand in the order of memory, those that each packet touches first.
 #[derive(Debug)]
+#[repr(C)]
 pub(crate) struct FlowRecord {
+    pub(crate) order: OrderCounter,
     pub(crate) sent_packets: u64,
     pub(crate) received_packets: u64,
+    pub(crate) delay: DelayRecord,
+    /// From the first loss or retransmission on.
+    spurious: Option<Box<SpuriousCounter>>,
+    pub(crate) first_delivery: Option<Time>,
+    pub(crate) last_delivery: Time,
+    pub(crate) window: TimeAverage,
+    pub(crate) opened_at: Option<Time>,
     lost: Option<Box<Drops>>,
     pub(crate) marked_packets: u64,
     /// Datagrams that went backward and were lost.
     pub(crate) lost_backward: u64,
-    pub(crate) opened_at: Option<Time>,
-    pub(crate) first_delivery: Option<Time>,
-    pub(crate) last_delivery: Time,
-    /// Which kinds of [`access::Access`] its packets used.
-    pub(crate) accessed: [bool; 2],
-    pub(crate) delay: DelayRecord,
     /// From the first packet on whose wait in the queue of the last hop is noted.
     pub(crate) queue: Option<Box<QueueRecord>>,
-    pub(crate) window: TimeAverage,
-    /// From the first loss or retransmission on.
-    spurious: Option<Box<SpuriousCounter>>,
-    pub(crate) order: OrderCounter,
     /// The listener to a voice.
     pub(crate) listener: Option<Box<Listener>>,
+    /// Which kinds of [`access::Access`] its packets used.
+    pub(crate) accessed: [bool; 2],
 }
 
 impl FlowRecord {

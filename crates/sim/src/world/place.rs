@@ -223,7 +223,7 @@ impl Place {
     fn enter(&mut self, at: Time, id: u32, ledger: &Ledger) {
         let packet = ledger.packets.get(id);
         let (flow, user, class, size) = (packet.flow, packet.user, packet.class, packet.bytes);
-        let reference = PacketRef { id, flow, user, class, size, ecn: packet.payload.ecn() };
+        let reference = PacketRef { id, flow, user, class, size, ecn: packet.ecn };
         if self.last_hop.wants_numbers() {
             self.last_hop.handle_numbered(at, reference, packet.numbers());
         } else {

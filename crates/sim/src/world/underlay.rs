@@ -42,9 +42,9 @@ impl Underlay {
         let (Site { flow, user, class, .. }, link) = (*site, site.link(way));
         let received = |own: &Payload| peer.has_received(own.sequence());
         let Outline { bytes, address, .. } = ledger.send(now, slot, received, |outline, number| {
-            let (bytes, word) = (outline.bytes, digest_word(outline, way));
+            let (Outline { bytes, ecn, .. }, word) = (*outline, digest_word(outline, way));
             let counts = way == Way::Forward && link != Link::Terrestrial && outline.has_data;
-            Head { sent: now, flow, user, class, connection, number, sent_before, bytes, word, way, link, counts }
+            Head { sent: now, flow, user, class, connection, number, sent_before, bytes, ecn, word, way, link, counts }
         });
         if link == Link::Downlink && address != site.address {
             ledger.lose(now, slot, Loss::Path(PathLoss::Address));

@@ -184,6 +184,8 @@ pub enum Payload {
 pub struct Outline {
     /// [`Payload::wire_bytes`].
     pub bytes: u32,
+    /// [`Payload::ecn`].
+    pub ecn: Ecn,
     /// [`Payload::has_data`].
     pub has_data: bool,
     /// The number of the user's address in its IP header: how often that has changed before.
@@ -198,7 +200,8 @@ impl Payload {
     /// See [`Outline`].
     #[inline(always)]
     pub fn outline(&self) -> Outline {
-        let mut outline = Outline { bytes: 0, has_data: true, address: 0, number: 0, acknowledges: None };
+        let (address, number, acknowledges) = (0, 0, None);
+        let mut outline = Outline { bytes: 0, ecn: self.ecn(), has_data: true, address, number, acknowledges };
         match self {
             Payload::Tcp(segment) => {
                 (outline.bytes, outline.has_data) = (segment.wire_bytes(), segment.has_data());

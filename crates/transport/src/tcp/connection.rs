@@ -34,28 +34,32 @@ use super::send::{Ack, Sender};
 use crate::state::CongestionState;
 
 /// One end of a TCP connection.
+///
+/// Here, in [`Receiver`] and in [`Sender`] the fields stand in the order of memory. What each segment of an end with
+/// nothing to send touches lies together: the end of `recv`, the fields to `counters`, and the beginning of `send`.
+#[repr(C)]
 pub struct Connection {
-    settings: Arc<Settings>,
-    state: State,
+    recv: Receiver,
+    marks: Marks,
     /// Until the connection is open.
     handshake: Option<Box<Handshake>>,
-    /// Timestamps are in use.
-    timestamps: bool,
-    marks: Marks,
-    send: Sender,
-    recv: Receiver,
-    /// TCP Fast Open, if it is in use.
-    fast_open: Option<Box<FastOpen>>,
-    /// The connection has ended: by a reset of either side, by a time-out, or by the last acknowledgment.
-    gone: bool,
-    /// The user timeout ended it.
-    timed_out: bool,
-    /// The application neither writes nor reads any more.
-    abandoned: bool,
-    reset_due: Option<Box<Reset>>,
     /// Dummy segments (TCP Peach) that arrived and are not acknowledged yet.
     probes_to_acknowledge: u32,
+    state: State,
+    /// Timestamps are in use.
+    timestamps: bool,
+    /// The connection has ended: by a reset of either side, by a time-out, or by the last acknowledgment.
+    gone: bool,
+    /// The application neither writes nor reads any more.
+    abandoned: bool,
     counters: Counters,
+    send: Sender,
+    settings: Arc<Settings>,
+    /// TCP Fast Open, if it is in use.
+    fast_open: Option<Box<FastOpen>>,
+    reset_due: Option<Box<Reset>>,
+    /// The user timeout ended it.
+    timed_out: bool,
 }
 
 /// A segment to be sent.

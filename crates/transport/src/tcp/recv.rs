@@ -11,53 +11,55 @@ use super::reassembly::Reassembly;
 use super::segment::{Flags, SackBlocks, Segment, is_before};
 use super::send::timestamp;
 
-/// The data that have arrived, and the acknowledgments that are due.
+/// The data that have arrived, and the acknowledgments that are due. The fields stand in the order of memory: see
+/// [`super::Connection`].
 #[derive(Debug)]
+#[repr(C)]
 pub(super) struct Receiver {
+    /// The round-trip time of the handshake: the upper limit of the delay of acknowledgments.
+    rtt: Option<Duration>,
+    /// The window offered with the acknowledgment sent last.
+    offered: u64,
+    /// A pause of the peer after which its window may be small again.
+    long_pause: Duration,
+    /// The right edge of the advertised window.
+    edge: u64,
+    /// The present delay of acknowledgments, where it adapts.
+    patience: Duration,
+    pub(super) last_arrival: Option<Time>,
+    delayed_ack: Option<Duration>,
+    /// In-order bytes that the application has read, if it does not read at once.
+    read: Option<u64>,
+    /// Offset of the FIN, once seen.
+    fin: Option<u64>,
+    /// The size of the receive buffer, and the mask of the bits that a scaled window can have.
+    buffer: u64,
+    scale: u64,
+    timer: Time,
+    /// The acknowledgment sent last (Last.ACK.sent).
+    acked: u64,
+    /// TS.Recent and when it was set, if timestamps are in use.
+    ts_recent: Option<(u32, Time)>,
     /// Next offset expected (RCV.NXT).
     next: u64,
     /// Data that have arrived beyond `next`, kept from the first segment that comes out of order or twice.
     beyond: Option<Box<Reassembly>>,
-    /// Whether duplicates are reported, and the most blocks in an acknowledgment.
-    dsack: bool,
-    blocks: u8,
-    /// Offset of the FIN, once seen.
-    fin: Option<u64>,
-    /// The size of the receive buffer, the mask of the bits that a scaled window can have, and the right edge of the
-    /// advertised window.
-    buffer: u64,
-    scale: u64,
-    edge: u64,
-    /// In-order bytes that the application has read, if it does not read at once.
-    read: Option<u64>,
-    delayed_ack: Option<Duration>,
-    /// The present delay of acknowledgments, where it adapts.
-    patience: Duration,
-    /// The round-trip time of the handshake: the upper limit of that delay.
-    rtt: Option<Duration>,
-    /// Segments since the last acknowledgment that may end a burst: small ones, and those with PSH. Counted up to 2.
-    pushed: u8,
     /// Acknowledgments that will be sent without delay, and their number at the start.
     quick: u32,
     quick_acks: u32,
+    /// The payload of the largest segment so far, which counts as that of a full segment.
+    full: u32,
+    /// Whether duplicates are reported, and the most blocks in an acknowledgment.
+    dsack: bool,
+    blocks: u8,
+    /// Segments since the last acknowledgment that may end a burst: small ones, and those with PSH. Counted up to 2.
+    pushed: u8,
     /// The application answers the data that it reads, so that acknowledgments can go with its data.
     answers: bool,
     ecn: bool,
     /// A mark arrived and the sender has not said that it reduced its window.
     echo_mark: bool,
-    /// The payload of the largest segment so far, which counts as that of a full segment.
-    full: u32,
     due: Due,
-    timer: Time,
-    /// The acknowledgment sent last (Last.ACK.sent).
-    acked: u64,
-    /// The window offered with it.
-    offered: u64,
-    pub(super) last_arrival: Option<Time>,
-    /// A pause of the peer after which its window may be small again.
-    long_pause: Duration,
-    /// TS.Recent and when it was set, if timestamps are in use.
-    ts_recent: Option<(u32, Time)>,
 }
 
 /// Whether an acknowledgment is to be sent.

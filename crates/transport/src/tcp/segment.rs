@@ -11,8 +11,9 @@ use super::option::AccEcnOption;
 /// A TCP segment without its payload's bytes, which no model looks at.
 ///
 /// Sequence numbers are offsets in the byte stream: the SYN is 0, data begin at 1, the FIN comes after the last byte.
-/// The data of a SYN (TCP Fast Open) begin after it, at 1.
+/// The data of a SYN (TCP Fast Open) begin after it, at 1. What every segment has stands first in memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(C)]
 pub struct Segment {
     /// Offset of the first byte (or of the SYN or FIN).
     pub seq: u64,
@@ -22,18 +23,18 @@ pub struct Segment {
     pub window: u64,
     /// Bytes of payload.
     pub len: u32,
-    /// Control bits.
-    pub flags: Flags,
     /// Congestion mark of the IP header.
     pub ecn: Ecn,
     /// Timestamps option (RFC 7323 section 3): (TSval, TSecr).
     pub timestamps: Option<(u32, u32)>,
-    /// SACK option (RFC 2018).
-    pub sack: SackBlocks,
-    /// Options that only a SYN carries.
-    pub syn: Option<SynOptions>,
+    /// Control bits.
+    pub flags: Flags,
     /// AccECN option (RFC 9768 section 3.2.3).
     pub accecn: Option<AccEcnOption>,
+    /// Options that only a SYN carries.
+    pub syn: Option<SynOptions>,
+    /// SACK option (RFC 2018).
+    pub sack: SackBlocks,
 }
 
 /// Options of a SYN.
@@ -169,9 +170,10 @@ impl BitOrAssign for Flags {
 
 /// Up to four SACK blocks, each the first offset received and the one after the last (RFC 2018 section 3).
 #[derive(Clone, Copy, Default)]
+#[repr(C)]
 pub struct SackBlocks {
-    blocks: [(u64, u64); 4],
     len: u8,
+    blocks: [(u64, u64); 4],
 }
 
 impl SackBlocks {

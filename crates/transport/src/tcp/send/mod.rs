@@ -77,38 +77,39 @@ pub(super) use timestamp::{echo_age, timestamp};
 use undo::Undo;
 use wait::Wait;
 
-/// The send half of a connection.
+/// The send half of a connection, its fields in the order of memory: see [`super::Connection`].
+#[repr(C)]
 pub(super) struct Sender {
-    settings: Arc<Settings>,
-    agreed: Agreed,
-    entropy: u64,
     byte_stream: ByteStream,
-    /// Offsets after which the application wants a segment to end (`MSG_EOR`), those not reached yet.
-    #[expect(clippy::box_collection, reason = "few connections have records")]
-    records: Option<Box<VecDeque<u64>>>,
+    timer: Timer,
+    wait: Wait,
     peer: PeerWindow,
+    burst: Burst,
+    group: Group,
+    /// Whether the congestion window alone decides when new data are sent: the controller has neither a pacing rate nor
+    /// probes.
+    asks_window_only: bool,
+    agreed: Agreed,
+    /// Recovery by ns-2's rules.
+    ns2: Option<Box<Ns2>>,
     board: Scoreboard,
-    rtt: Rtt,
+    totals: Totals,
+    settings: Arc<Settings>,
     /// Losses are detected by time.
     rack: Option<Box<Rack>>,
     /// For controllers that ask for delivery rates.
     sampler: Option<Box<RateSampler>>,
-    cwnd: CongestionWindow,
-    burst: Burst,
-    pacing: Pacing,
-    group: Group,
     recovery: Recovery,
-    reordering: Reordering,
-    undo: Undo,
     tail: TailProbe,
-    timer: Timer,
-    wait: Wait,
-    totals: Totals,
-    /// Recovery by ns-2's rules.
-    ns2: Option<Box<Ns2>>,
-    /// Whether the congestion window alone decides when new data are sent: the controller has neither a pacing rate nor
-    /// probes.
-    asks_window_only: bool,
+    cwnd: CongestionWindow,
+    rtt: Rtt,
+    /// Offsets after which the application wants a segment to end (`MSG_EOR`), those not reached yet.
+    #[expect(clippy::box_collection, reason = "few connections have records")]
+    records: Option<Box<VecDeque<u64>>>,
+    pacing: Pacing,
+    undo: Undo,
+    reordering: Reordering,
+    entropy: u64,
 }
 
 /// The options that both ends of a connection agreed on.
