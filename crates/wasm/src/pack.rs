@@ -1,6 +1,8 @@
 //! Tables and positions as bytes that a page reads without parsing: the length of a JSON text (four bytes,
 //! little-endian), the text, blanks up to a multiple of eight, then the columns.
 
+use std::borrow::Cow;
+
 use serde_json::{Value as Json, json};
 use sim::{Column, Table};
 
@@ -29,11 +31,11 @@ fn column(name: &str, column: &Column, data: &mut Vec<u8>) -> Json {
             json!({ "name": name, "type": "f64", "offset": offset })
         }
         Column::Text(values) => {
-            let mut words: Vec<&str> = values.iter().flatten().map(String::as_str).collect();
+            let mut words: Vec<&str> = values.iter().flatten().map(|text| &**text).collect();
             words.sort_unstable();
             words.dedup();
-            let place = |value: &Option<String>| match value {
-                Some(text) => words.binary_search(&text.as_str()).map_or(NONE, |place| place as u32),
+            let place = |value: &Option<Cow<'static, str>>| match value {
+                Some(text) => words.binary_search(&&**text).map_or(NONE, |place| place as u32),
                 None => NONE,
             };
             data.extend(values.iter().flat_map(|value| place(value).to_le_bytes()));
@@ -65,7 +67,7 @@ mod tests {
     #[test]
     fn columns_begin_where_the_head_says() {
         let mut made = Table::default();
-        made.text("cause", [Some("late".to_owned()), None, Some("early".to_owned())]);
+        made.text("cause", [Some("late"), None, Some("early")]);
         made.float("time_s", [0.5, f64::NAN, 2.0]);
         made.count("flow", [1, 2, 3]);
         let bytes = table(&made);

@@ -1,5 +1,7 @@
 //! Results as columns.
 
+use std::borrow::Cow;
+
 use super::drops::Lost;
 use super::pep_summary::PepSummary;
 
@@ -18,7 +20,7 @@ pub enum Column {
     /// Counts.
     Count(Vec<u64>),
     /// Texts; nothing where there is none.
-    Text(Vec<Option<String>>),
+    Text(Vec<Option<Cow<'static, str>>>),
 }
 
 impl Table {
@@ -33,8 +35,25 @@ impl Table {
     }
 
     /// Adds a column of texts, each given or not.
-    pub fn text<T: Into<Option<String>>>(&mut self, name: &'static str, values: impl IntoIterator<Item = T>) {
-        self.columns.push((name, Column::Text(values.into_iter().map(Into::into).collect())));
+    pub fn text<T: Into<Cow<'static, str>>>(
+        &mut self,
+        name: &'static str,
+        values: impl IntoIterator<Item = Option<T>>,
+    ) {
+        let values = values.into_iter().map(|value| value.map(Into::into));
+        self.columns.push((name, Column::Text(values.collect())));
+    }
+
+    /// Adds the rows of a table with the same columns.
+    pub(super) fn append(&mut self, rows: Table) {
+        for ((_, column), (_, more)) in self.columns.iter_mut().zip(rows.columns) {
+            match (column, more) {
+                (Column::Float(values), Column::Float(more)) => values.extend(more),
+                (Column::Count(values), Column::Count(more)) => values.extend(more),
+                (Column::Text(values), Column::Text(more)) => values.extend(more),
+                _ => unreachable!("the columns have the same types"),
+            }
+        }
     }
 
     /// Returns the number of rows.
@@ -83,9 +102,9 @@ cells! {
     f64: float(&value) = value;
     Option<f64>: float(value) = value.unwrap_or(f64::NAN);
     Option<u64>: float(value) = value.map_or(f64::NAN, |count| count as f64);
-    String: text(value) = value.clone();
+    String: text(value) = Some(value.clone());
     Option<String>: text(value) = value.clone();
-    &'static str: text(&value) = value.to_owned();
+    &'static str: text(&value) = Some(value);
 }
 
 impl Cell for Lost {

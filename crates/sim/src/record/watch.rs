@@ -159,8 +159,8 @@ impl Watch {
         let known = |value: Option<u32>| value.map_or(f64::NAN, f64::from);
         let mut table = Table::default();
         table.float("time_s", self.events.iter().map(|event| event.at.as_secs_f64()));
-        table.text("event", self.events.iter().map(|event| event.kind.names().0.to_owned()));
-        table.text("cause", self.events.iter().map(|event| event.kind.names().1.map(str::to_owned)));
+        table.text("event", self.events.iter().map(|event| Some(event.kind.names().0)));
+        table.text("cause", self.events.iter().map(|event| event.kind.names().1));
         table.float("flow", self.events.iter().map(|event| known(event.flow)));
         table.float("number", self.events.iter().map(|event| known(event.number)));
         (table, self.more_events)
@@ -181,14 +181,14 @@ impl Watch {
         let mut table = Table::default();
         table.count("number", self.packets.iter().map(|walk| walk.number.into()));
         table.count("flow", self.packets.iter().map(|walk| walk.flow.into()));
-        table.text("way", self.packets.iter().map(|walk| way(walk.way).to_owned()));
+        table.text("way", self.packets.iter().map(|walk| Some(way(walk.way))));
         table.count("sequence", self.packets.iter().map(|walk| walk.sequence));
         table.count("bytes", self.packets.iter().map(|walk| walk.bytes.into()));
         table.count("transmission", self.packets.iter().map(|walk| u64::from(walk.sent_before) + 1));
         table.float("sent_s", self.packets.iter().map(|walk| seconds(walk.sent)));
         table.float("satellite_s", self.packets.iter().map(|walk| seconds(walk.at_satellite)));
         table.float("ended_s", self.packets.iter().map(|walk| seconds(walk.ended)));
-        table.text("fate", self.packets.iter().map(|walk| fate(walk).to_owned()));
+        table.text("fate", self.packets.iter().map(|walk| Some(fate(walk))));
         table
     }
 }

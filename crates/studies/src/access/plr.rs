@@ -182,7 +182,7 @@ impl PlrStudy {
     pub fn table(&self) -> Table {
         let rows = &self.rows;
         let mut table = Table::default();
-        table.text("method", rows.iter().map(|row| row.method.clone()));
+        table.text("method", rows.iter().map(|row| Some(row.method.clone())));
         table.count("packets_per_block", rows.iter().map(|row| u64::from(row.point.packets_per_block)));
         table.float("load", rows.iter().map(|row| row.point.load));
         table.count("blocks", rows.iter().map(|row| row.point.blocks));

@@ -67,7 +67,7 @@ pub(crate) fn delay(question: &Delay, base: &Path) -> Result<Table, ScenarioErro
         table.float("doppler_hz", looks().map(|seen| float(seen.map(|seen| shift(seen.1)))));
         table.float("doppler_rate_hz_per_s", looks().map(|seen| float(seen.and_then(acceleration).map(shift))));
     }
-    table.text("event", rows.iter().map(|row| row.event.clone()));
+    table.text("event", rows.iter().map(|row| Some(row.event.clone())));
     Ok(table)
 }
 

@@ -106,7 +106,7 @@ pub(crate) fn passes(question: &Passes, base: &Path) -> Result<Table, ScenarioEr
     let passes = orbit::passes(&sky.orbits, &Station::new(&place), mask, [start_s, end_s]);
     let mut table = Table::default();
     table.count("satellite", passes.iter().map(|pass| u64::from(pass.satellite)));
-    table.text("name", passes.iter().map(|pass| sky.names[pass.satellite as usize].clone()));
+    table.text("name", passes.iter().map(|pass| Some(sky.names[pass.satellite as usize].clone())));
     table.float("rise_s", passes.iter().map(|pass| pass.rise_s.unwrap_or(f64::NAN)));
     table.float("culmination_s", passes.iter().map(|pass| pass.culmination_s));
     table.float("set_s", passes.iter().map(|pass| pass.set_s.unwrap_or(f64::NAN)));
@@ -193,7 +193,7 @@ pub(crate) fn map(question: &Map, base: &Path) -> Result<[(&'static str, Table);
     let below: Vec<_> = positions.iter().map(|&position| orbit::sub_satellite(position, seconds)).collect();
     let mut satellites = Table::default();
     satellites.count("satellite", (0..count).map(u64::from));
-    satellites.text("name", sky.names.iter().cloned());
+    satellites.text("name", sky.names.iter().cloned().map(Some));
     satellites.float("latitude_deg", below.iter().map(|point| point.0));
     satellites.float("longitude_deg", below.iter().map(|point| point.1));
 

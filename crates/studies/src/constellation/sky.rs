@@ -183,7 +183,7 @@ pub(super) fn pairs(links: &Links) -> impl Iterator<Item = (u32, u32)> {
 pub(crate) fn stations(question: &Stations, _: &Path) -> Result<Table, ScenarioError> {
     let stations = NamedPlace::from_csv(&question.csv).map_err(|error| error.within("stations"))?;
     let mut table = Table::default();
-    table.text("name", stations.iter().map(|station| station.name.clone()));
+    table.text("name", stations.iter().map(|station| Some(station.name.clone())));
     table.float("latitude_deg", stations.iter().map(|station| station.place.latitude.as_degrees()));
     table.float("longitude_deg", stations.iter().map(|station| station.place.longitude.as_degrees()));
     table.float("altitude_m", stations.iter().map(|station| station.place.altitude.as_metres()));
@@ -241,6 +241,6 @@ fn with_times(sky: &Sky, times: &[f64]) -> Table {
     let mut table = Table::default();
     table.float("time_s", times.iter().flat_map(|&time| std::iter::repeat_n(time, satellites)));
     table.count("satellite", times.iter().flat_map(|_| 0..satellites as u64));
-    table.text("name", times.iter().flat_map(|_| sky.names.iter().cloned()));
+    table.text("name", times.iter().flat_map(|_| sky.names.iter().cloned().map(Some)));
     table
 }
