@@ -74,6 +74,26 @@ def test_run_shows_a_summary_and_keeps_a_result_folder(command: Command, here: P
     assert [path.name for path in (here / "results").iterdir()] == ["leo-tcp"], "work folders are gone"
 
 
+@pytest.mark.parametrize("series", ["true", "false"])
+def test_a_run_of_many_flows_makes_no_dictionaries_of_them(
+    command: Command, here: Path, monkeypatch: pytest.MonkeyPatch, series: str
+) -> None:
+    def parse_without_flows(text: str | bytes, **options: object) -> object:
+        assert '"dupack_events":' not in str(text), "a flow is parsed"
+        return parse(text, **options)
+
+    parse = json.loads
+    monkeypatch.setattr(json, "loads", parse_without_flows)
+    many = ("--set", "flows.0.count=150", "--set", "duration=1 s", "--set", f"record.series={series}", "--out", "kept")
+    shown = command("run", "scenarios/lab-fixed.toml", *many)
+    assert (shown.code, "150" in shown.out) == (0, True)
+    assert (here / "kept/plots/overview.png").stat().st_size > 1000
+    printed = command("run", "scenarios/lab-fixed.toml", *many, "--json")
+    assert printed.out == (here / "kept/summary.json").read_text("utf-8")
+    with pytest.raises(AssertionError, match="a flow is parsed"):
+        to.Result.load("kept")
+
+
 def test_all_plots_are_drawn_on_request(command: Command, here: Path) -> None:
     assert command("run", LEO, *SHORT, "--plots", "--quiet").code == 0
 

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import polars as pl
 import pytest
 
 import transorbit as to
@@ -185,6 +186,6 @@ def test_the_summary_tells_quic_from_tcp(here: Path, command: Callable[..., Outc
 
 
 def test_what_many_flows_have_each_is_averaged_and_counts_are_summed() -> None:
-    flows = [{"qoe": 1.0, "rebuffers": 2}, {"qoe": 2.0, "rebuffers": 3}, {"qoe": None, "rebuffers": None}]
-    assert show._together(flows, "qoe") == show.cell("qoe", 1.5)
-    assert show._together(flows, "rebuffers") == show.cell("rebuffers", 5)
+    flows = pl.DataFrame({"qoe": [1.0, 2.0, None], "rebuffers": [2.0, 3.0, None]})
+    assert show._together(flows["qoe"]) == show.cell("qoe", 1.5)
+    assert show._together(flows["rebuffers"]) == show.cell("rebuffers", 5)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 from typing import TYPE_CHECKING
 
 import matplotlib.figure
@@ -109,6 +110,71 @@ def test_a_summary_of_many_flows_has_a_line_for_each(result: to.Result) -> None:
     first = before.index('  "flows": [')
     assert after[:first] == before[:first]
     assert after[first + 102 :] == before[before.index("  ],", first) :]
+
+
+def many(scenario: to.Scenario) -> to.Result:
+    """A run of more flows than are indented, with a title that is hard to write."""
+    title = 'Übung: "flows": []\n  "flows": []'
+    return scenario.replace({"title": title, "flows.0.count": 120, "duration": "2 s"}).run()
+
+
+@pytest.mark.parametrize("flows", [1, 100, 101, 1200])
+def test_the_file_of_a_summary_holds_the_summary(lab: to.Scenario, tmp_path: Path, flows: int) -> None:
+    result = lab.replace({"flows.0.count": flows, "duration": "1 s", "record.series": False}).run()
+    kept = json.loads((result.save(tmp_path / "kept", plots=False) / "summary.json").read_text("utf-8"))
+
+    assert kept == result.summary
+    assert len(kept["flows"]) == flows
+    assert [list(kept), *map(list, kept["flows"])] == [list(result.summary), *map(list, result.summary["flows"])]
+
+
+def test_a_summary_is_written_alike_by_the_core_and_from_dictionaries(lab: to.Scenario) -> None:
+    def text() -> str:
+        file = io.StringIO()
+        result.write_summary(file)
+        return file.getvalue()
+
+    result = many(lab)
+    of_core = text()
+    assert list(result.summary).index("flows") == list(result.summary).index("users") - 1
+    # Python has two digits in every exponent.
+    assert re.sub(r"(?<=\de-)(?=\d\b)", "0", of_core) == text()
+    assert "Übung" in of_core
+
+
+def test_what_is_changed_in_a_summary_is_saved(lab: to.Scenario, tmp_path: Path) -> None:
+    result = many(lab)
+    result.summary["emulation"] = {"late_max_s": 0.5}
+    result.summary["warnings"].append("changed")
+    result.summary["flows"][7]["note"] = "seven"
+
+    again = to.Result.load(result.save(tmp_path / "kept", plots=False))
+
+    assert again.summary == result.summary
+    assert again.summary["flows"][7]["note"] == "seven"
+    assert again.numbers == result.numbers == {key: value for key, value in again.summary.items() if key != "flows"}
+    assert again.numbers["warnings"][-1] == "changed"
+
+
+def test_reports_are_those_of_the_summary(mixed: to.Result, tmp_path: Path) -> None:
+    run = to.Scenario.from_toml(MIXED).run()
+    again = to.Result.load(run.save(tmp_path / "kept", plots=False))
+    for name in ("voice", "web", "video", "live", "game", "pep"):
+        table = run.reports(name)
+        told = [{"flow": flow["id"], **flow[name]} for flow in mixed.summary["flows"] if name in flow]
+        assert table.to_dicts() == told
+        assert again.reports(name).equals(table)
+        assert len(table) == {"voice": 5, "web": 1}.get(name, 0)
+    with pytest.raises(ValueError, match="'bulk' was given, one of voice, web"):
+        run.reports("bulk")
+
+
+def test_a_run_is_told_alike_when_it_is_loaded(tmp_path: Path) -> None:
+    run = to.Scenario.from_toml(MIXED).run()
+    told = show.summary(run)
+    assert show.summary(to.Result.load(run.save(tmp_path / "kept", plots=False))) == told
+    assert run.summary
+    assert show.summary(run) == told
 
 
 def check_plot(result: to.Result, name: str) -> None:

@@ -12,25 +12,20 @@ from typing import TYPE_CHECKING, Any
 
 from transorbit import _convert, _core, _figures, _folder, _inputs, _notebook
 from transorbit._frame import frame, write_parquet
+from transorbit._summary import Summary, json_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
     from typing import TextIO
 
     import polars as pl
     from matplotlib.figure import Figure
-
-# Of a summary whose flows are indented.
-_INDENTED_FLOWS = 100
-# Where they stand in the text of a summary without any.
-_NO_FLOWS = '\n  "flows": []'
 
 
 class Result:
     """The outcome of one run.
 
     Attributes:
-        summary: the numbers; keys and units are in `docs/definitions.md`.
         scenario_toml: the scenario with every default filled in, which names its files as the result folder has them;
             running it again gives the same digest.
         provenance: version, seed, hashes of scenario and inputs, machine and wall time.
@@ -42,7 +37,7 @@ class Result:
     def __init__(
         self,
         *,
-        summary: dict[str, Any],
+        summary: Summary,
         scenario_toml: str,
         provenance: dict[str, Any],
         read_table: Callable[[str], pl.DataFrame],
@@ -52,7 +47,7 @@ class Result:
         watched: bool = False,
         read_plugins: Callable[[], tuple[_inputs.Input, ...]] = tuple,
     ) -> None:
-        self.summary = summary
+        self._summary = summary
         self.scenario_toml = scenario_toml
         self.provenance = provenance
         self.captures = captures or {}
@@ -63,11 +58,6 @@ class Result:
         self._scratch: _folder.Scratch | None = None
         self._read_table = read_table
         self._watched = watched
-
-    @property
-    def goodput_bps(self) -> float:
-        """Bits per second that all flows together delivered to their applications, over the simulated time."""
-        return goodput_bps(self.summary)
 
     @classmethod
     def from_record(
@@ -86,7 +76,7 @@ class Result:
         if watched:
             tables |= {"events": record.events, "packets": record.packets}
         result = cls(
-            summary=json.loads(record.summary_json()),
+            summary=Summary.of(record),
             scenario_toml=scenario_toml,
             provenance=provenance,
             read_table=lambda name: frame(tables[name]()),
@@ -117,7 +107,7 @@ class Result:
 
         provenance = json.loads((directory / "provenance.json").read_text(encoding="utf-8"))
         result = cls(
-            summary=json.loads((directory / "summary.json").read_text(encoding="utf-8")),
+            summary=Summary.read(directory / "summary.json"),
             scenario_toml=(directory / "scenario.toml").read_text(encoding="utf-8"),
             provenance=provenance,
             read_table=read_table,
@@ -131,14 +121,38 @@ class Result:
         return result
 
     @property
+    def summary(self) -> dict[str, Any]:
+        """The numbers of the run, and a dictionary for each of its `flows`; `docs/definitions.md` has keys and units.
+
+        It is made when it is first asked for; what is changed in it is saved. Of many flows that takes long and much
+        memory, where `numbers`, `flows` and `reports` take little.
+        """
+        return self._summary.whole
+
+    @summary.setter
+    def summary(self, summary: dict[str, Any]) -> None:
+        self._summary = Summary(summary)
+
+    @property
+    def numbers(self) -> dict[str, Any]:
+        """The summary without `flows`."""
+        return self._summary.numbers
+
+    @property
     def title(self) -> str:
         """The scenario's title."""
-        return str(self.summary["title"])
+        return str(self.numbers["title"])
 
     @property
     def partial(self) -> bool:
         """Whether the run was stopped before its end."""
-        return bool(self.summary.get("partial", False))
+        return bool(self.numbers.get("partial", False))
+
+    @property
+    def goodput_bps(self) -> float:
+        """Bits per second that all flows together delivered to their applications, over the simulated time."""
+        simulated_s: float = self.numbers["simulated_s"]
+        return 8 * int(self.flows["delivered_bytes"].sum()) / simulated_s if simulated_s else 0.0
 
     @cached_property
     def inputs(self) -> tuple[_inputs.Input, ...]:
@@ -154,6 +168,17 @@ class Result:
     def flows(self) -> pl.DataFrame:
         """One row for each flow, with the columns of the summary's `flows`."""
         return self._read_table("flows")
+
+    def reports(self, report: str) -> pl.DataFrame:
+        """One row for each flow that has a report: `flow`, its number, and the numbers of the report.
+
+        Args:
+            report: a key of a flow in the summary: "voice", "web", "video", "live", "game" or "pep".
+
+        Raises:
+            ValueError: there is no such report.
+        """
+        return self._summary.reports(report)
 
     @cached_property
     def series(self) -> pl.DataFrame:
@@ -223,7 +248,7 @@ class Result:
         Raises:
             ImportError: xarray is not installed.
         """
-        origin = {"title": self.title, "seed": self.summary["seed"], "digest": self.summary["digest"]}
+        origin = {"title": self.title, "seed": self.numbers["seed"], "digest": self.numbers["digest"]}
         return _convert.to_xarray(self.series, ("time_s", "flow"), origin)
 
     def save(self, directory: str | Path, *, plots: bool | None = None) -> Path:
@@ -250,7 +275,7 @@ class Result:
             (fresh / "scenario.toml").write_text(self.scenario_toml, encoding="utf-8")
             with (fresh / "summary.json").open("w", encoding="utf-8") as written:
                 self.write_summary(written)
-            (fresh / "provenance.json").write_text(_json(self.provenance), encoding="utf-8")
+            (fresh / "provenance.json").write_text(json_of(self.provenance), encoding="utf-8")
             _inputs.write((*self.inputs, *self.plugins), fresh)
             write_parquet(self.flows, fresh / "flows.parquet")
             write_parquet(self.series, fresh / "series.parquet")
@@ -264,21 +289,12 @@ class Result:
                 _folder.keep(file, fresh / "qlog")
             if self.partial:
                 (fresh / "PARTIAL").write_text(
-                    f"Stopped by the user at {self.summary['simulated_s']:g} s of simulated time.\n", encoding="utf-8"
+                    f"Stopped by the user at {self.numbers['simulated_s']:g} s of simulated time.\n", encoding="utf-8"
                 )
 
     def write_summary(self, file: TextIO) -> None:
         """Write the summary as indented JSON; where there are more than 100 flows, each is on a line of its own."""
-        flows = self.summary["flows"]
-        if len(flows) <= _INDENTED_FLOWS:
-            file.write(_json(self.summary))
-            return
-        # Python indents in Python: a million flows take 40 s, and 3 GiB for the text as a whole.
-        before, after = _json(self.summary | {"flows": []}).split(_NO_FLOWS, maxsplit=1)
-        file.write(f"{before}{_NO_FLOWS.removesuffix(']')}")
-        encode = json.JSONEncoder(ensure_ascii=False).encode
-        file.writelines(f"{',' if number else ''}\n    {encode(flow)}" for number, flow in enumerate(flows))
-        file.write(f"\n  ]{after}")
+        self._summary.write(file)
 
     def _draw(self, directory: Path, *, plots: bool | None) -> None:
         """Put the plots into a result folder that is there."""
@@ -303,14 +319,7 @@ class Result:
 
     def __repr__(self) -> str:
         marks = ", partial" if self.partial else ""
-        return f"Result({self.title!r}, seed={self.summary['seed']}, digest={self.summary['digest']!r}{marks})"
-
-
-def goodput_bps(summary: Mapping[str, Any]) -> float:
-    """As `Result.goodput_bps`, of a summary."""
-    bits: int = 8 * sum(flow["delivered_bytes"] for flow in summary["flows"])
-    simulated_s: float = summary["simulated_s"]
-    return bits / simulated_s if simulated_s else 0.0
+        return f"Result({self.title!r}, seed={self.numbers['seed']}, digest={self.numbers['digest']!r}{marks})"
 
 
 def provenance(
@@ -349,7 +358,3 @@ def _captures(directory: Path) -> dict[str, Path]:
 
 def _logs(directory: Path) -> dict[str, Path]:
     return {file.stem: file for file in sorted((directory / "qlog").glob("*.sqlog"))}
-
-
-def _json(value: object) -> str:
-    return json.dumps(value, indent=2, ensure_ascii=False) + "\n"

@@ -23,7 +23,7 @@ class Interrupted(KeyboardInterrupt):
     """A run was stopped with Ctrl-C; `result` holds what it had until then, marked partial if that is not all."""
 
     def __init__(self, result: Result) -> None:
-        super().__init__(f"stopped at {result.summary['simulated_s']:g} s of simulated time")
+        super().__init__(f"stopped at {result.numbers['simulated_s']:g} s of simulated time")
         self.result = result
 
 

@@ -135,7 +135,7 @@ def _of_result(result: Result, *, events: bool = False) -> dict[str, Any]:
     return {
         "title": result.title,
         "toml": result.scenario_toml,
-        "seed": result.summary["seed"],
+        "seed": result.numbers["seed"],
         "files": {each.kept: base64.b64encode(each.contents).decode() for each in result.inputs},
         "summary": _known(result.summary),
         "tables": {name: _table(table) for name, table in tables.items()},

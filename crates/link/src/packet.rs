@@ -102,4 +102,8 @@ impl Reported for Dropped {
     fn lines() -> Vec<Line> {
         LINES.to_vec()
     }
+
+    fn numbers(&self) -> Vec<(&'static str, f64)> {
+        LINES.iter().zip(self.0).map(|(line, count)| (line.name, count as f64)).collect()
+    }
 }

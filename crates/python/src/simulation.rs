@@ -142,7 +142,7 @@ impl Simulation {
     fn finish(&self, py: Python<'_>, partial: bool) -> PyResult<Record> {
         let record = py.detach(|| Some(self.lock().take()?.finish(partial))).ok_or_else(finished)?.map_err(broken)?;
         self.raise()?;
-        Ok(Record { inner: record })
+        Ok(Record::new(record))
     }
 }
 
@@ -161,6 +161,15 @@ pub(crate) fn broken(error: sim::RunError) -> PyErr {
 #[pyclass(module = "transorbit._core", frozen)]
 pub(crate) struct Record {
     inner: sim::Record,
+    /// The summary without its flows, as JSON.
+    numbers: String,
+}
+
+impl Record {
+    fn new(mut inner: sim::Record) -> Record {
+        let numbers = inner.summary.numbers_json();
+        Record { inner, numbers }
+    }
 }
 
 #[pymethods]
@@ -170,9 +179,32 @@ impl Record {
         py.detach(|| serde_json::to_string(&self.inner.summary)).expect("a summary is JSON")
     }
 
+    /// The summary as JSON with an empty list of flows.
+    fn numbers_json(&self) -> &str {
+        &self.numbers
+    }
+
+    /// Number of flows.
+    #[getter]
+    fn flow_count(&self) -> usize {
+        self.inner.summary.flows.len()
+    }
+
+    /// The flows from `first` to before `end`, as elements of a JSON array, each on a line of its own.
+    fn flow_lines(&self, py: Python<'_>, first: usize, end: usize) -> String {
+        py.detach(|| self.inner.flow_lines(first..end))
+    }
+
     /// One row for each flow.
-    fn flows(&self) -> ArrowTable {
-        self.inner.flows().into()
+    fn flows(&self, py: Python<'_>) -> ArrowTable {
+        py.detach(|| self.inner.flows().into())
+    }
+
+    /// One row for each flow that has this report: `flow`, and the report's numbers. Raises ValueError if there is no
+    /// such report.
+    fn reports(&self, py: Python<'_>, report: &str) -> PyResult<ArrowTable> {
+        let table = py.detach(|| self.inner.reports(report).map(ArrowTable::from));
+        table.ok_or_else(|| PyValueError::new_err(format!("{report:?} is no report of a flow")))
     }
 
     /// One row for each instant and flow.

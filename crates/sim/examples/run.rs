@@ -42,7 +42,7 @@ fn run(file: &Path, mut arguments: impl Iterator<Item = String>) -> Result<(), B
     }
     simulation.advance(Time::MAX)?;
     let summary = simulation.finish(false)?.summary;
-    let mut output = BufWriter::new(std::io::stdout().lock());
+    let mut output = BufWriter::with_capacity(1 << 20, std::io::stdout().lock());
     serde_json::to_writer(&mut output, &summary)?;
     writeln!(output)?;
     Ok(output.flush()?)

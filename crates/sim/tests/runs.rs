@@ -3,6 +3,7 @@
 mod util;
 
 use proptest::prelude::*;
+use serde_json::{Value as Json, json};
 use sim::Simulation;
 use units::Time;
 use util::{LABORATORY, LEO, run, run_in_pieces, scenario};
@@ -83,6 +84,44 @@ fn series_add_up_to_the_summary() {
     let flow = &record.summary.flows[0];
     // The last sample lies up to one (doubled) interval before the end.
     assert!(bytes <= flow.delivered_bytes as f64 && bytes > 0.9 * flow.delivered_bytes as f64);
+}
+
+#[test]
+fn flows_are_told_in_parts() {
+    let mut record = run(LABORATORY, &["flows.0.count=5"]);
+    // Read back as the parts are: the last bit of a number may change when it is read.
+    let whole: Json = serde_json::from_str(&serde_json::to_string(&record.summary).unwrap()).unwrap();
+    let flows = whole["flows"].clone();
+    let part = |range| serde_json::from_str::<Json>(&format!("[{}]", record.flow_lines(range))).unwrap();
+    let joined = [part(0..3), part(3..9)].iter().flat_map(|part| part.as_array().unwrap().clone()).collect();
+    assert_eq!(Json::Array(joined), flows);
+    assert_eq!((part(5..6), part(7..9)), (json!([]), json!([])));
+    assert!(record.flow_lines(0..2).starts_with("\n    {\"id\": 0, \"user\": 0, \"direction\": \"down\", "));
+    assert_eq!(record.flow_lines(0..2).lines().count(), 3);
+
+    let numbers: Json = serde_json::from_str(&record.summary.numbers_json()).unwrap();
+    assert_eq!(numbers["flows"], json!([]));
+    assert_eq!(numbers.as_object().unwrap().len(), whole.as_object().unwrap().len());
+    assert!(whole.as_object().unwrap().iter().all(|(key, value)| key == "flows" || numbers[key] == *value));
+    assert_eq!(record.summary.flows.len(), 5, "they are still there");
+}
+
+#[test]
+fn reports_are_tables_of_the_flows_that_have_them() {
+    let web = "flows.0.traffic={kind=\"web\", main=\"1 kB\", objects={kind=\"constant\", count=0}, reading=\"1 s\"}";
+    let record = run(LABORATORY, &[web, "flows.0.count=2"]);
+    let table = record.reports("web").unwrap();
+    let column = |name: &str| match &table.columns.iter().find(|column| column.0 == name).unwrap().1 {
+        sim::Column::Float(values) => values.clone(),
+        sim::Column::Count(values) => values.iter().map(|&value| value as f64).collect(),
+        sim::Column::Text(_) => panic!("{name} is text"),
+    };
+    let reports = || record.summary.flows.iter().map(|flow| flow.web.as_ref().unwrap());
+    assert_eq!(column("flow"), [0.0, 1.0]);
+    assert_eq!(column("pages"), reports().map(|web| web.pages as f64).collect::<Vec<_>>());
+    assert_eq!(column("load_mean_s"), reports().map(|web| web.load_mean_s.unwrap()).collect::<Vec<_>>());
+    assert_eq!(record.reports("voice").unwrap().columns, [("flow", sim::Column::Count(vec![]))]);
+    assert_eq!((record.reports("id"), record.reports("traffic"), record.reports("none")), (None, None, None));
 }
 
 #[test]

@@ -45,8 +45,21 @@ impl Line {
 
 /// A value of a report, and the keys that it consists of.
 pub trait Reported {
+    /// Whether it is a number.
+    const IS_NUMBER: bool = false;
+
     /// The keys of a report; none of a number or a text.
     fn lines() -> Vec<Line> {
+        Vec::new()
+    }
+
+    /// The value of a number; NaN where there is none.
+    fn number(&self) -> f64 {
+        f64::NAN
+    }
+
+    /// The keys of a report that are numbers, with their values.
+    fn numbers(&self) -> Vec<(&'static str, f64)> {
         Vec::new()
     }
 }
@@ -54,11 +67,30 @@ pub trait Reported {
 macro_rules! plain {
     ($($type:ty),+) => { $(impl Reported for $type {})+ };
 }
-plain!(bool, u32, u64, usize, f64, String, &'static str);
+plain!(bool, String, &'static str);
+
+macro_rules! plain_number {
+    ($($type:ty),+) => {
+        $(impl Reported for $type {
+            const IS_NUMBER: bool = true;
+
+            fn number(&self) -> f64 {
+                *self as f64
+            }
+        })+
+    };
+}
+plain_number!(u32, u64, usize, f64);
 
 impl<T: Reported> Reported for Option<T> {
+    const IS_NUMBER: bool = T::IS_NUMBER;
+
     fn lines() -> Vec<Line> {
         T::lines()
+    }
+
+    fn number(&self) -> f64 {
+        self.as_ref().map_or(f64::NAN, T::number)
     }
 }
 
@@ -97,6 +129,12 @@ macro_rules! report {
                     lines, [$($how)?], stringify!($field), [$($label)?], concat!($($doc),+), $type
                 );)+
                 lines
+            }
+
+            fn numbers(&self) -> Vec<(&'static str, f64)> {
+                let mut numbers = Vec::new();
+                $($crate::__report_number!(numbers, [$($how)?], stringify!($field), self.$field, $type);)+
+                numbers
             }
         }
     };
@@ -144,5 +182,18 @@ macro_rules! __report_line {
             meaning: $meaning,
             below: <$type as $crate::report::Reported>::lines,
         });
+    };
+}
+
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __report_number {
+    ($numbers:ident, [flat], $name:expr, $value:expr, $type:ty) => {
+        $numbers.extend($crate::report::Reported::numbers(&$value));
+    };
+    ($numbers:ident, [$($how:ident)?], $name:expr, $value:expr, $type:ty) => {
+        if <$type as $crate::report::Reported>::IS_NUMBER {
+            $numbers.push(($name, $crate::report::Reported::number(&$value)));
+        }
     };
 }

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import statistics
 from pathlib import Path  # noqa: TC003 - the parser of the command line reads the types
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -17,7 +16,6 @@ from transorbit.cli import show
 from transorbit.cli.common import examples
 from transorbit.cli.errors import UsageError
 from transorbit.cli.tables import Column, facts, table
-from transorbit.result import goodput_bps
 from transorbit.sweep.differences import ALL
 
 if TYPE_CHECKING:
@@ -34,9 +32,8 @@ HELP = examples(
     "transorbit compare results/leo-snr --between tcp",
     "transorbit compare results/leo-snr --between snr --against all --metric goodput_mbps",
 )
-Summary = dict[str, Any]
 # A line of the table: its name, the number of a run, how a number is written, and what stands beside it.
-_Line = tuple[str, "Callable[[Summary], float | None]", "Callable[[float], str]", "Callable[[Summary], str] | None"]
+_Line = tuple[str, "Callable[[Result], float | None]", "Callable[[float], str]", "Callable[[Result], str] | None"]
 
 
 def compare(
@@ -82,34 +79,33 @@ def comparison(results: Mapping[str, Result], *, against: str | None = None) -> 
     if against != ALL:
         base = against or names[0]
         pairs = [(one, base) for one in names if one != base]
-    told = {name: result.summary for name, result in results.items()}
     rows = []
     for name, value, write, beside in _LINES:
-        numbers = {run: value(summary) for run, summary in told.items()}
+        numbers = {run: value(result) for run, result in results.items()}
         if all(number is None for number in numbers.values()):
             continue
-        shown = [_shown(numbers[run], write) + (beside(told[run]) if beside else "") for run in names]
+        shown = [_shown(numbers[run], write) + (beside(results[run]) if beside else "") for run in names]
         rows.append([name, *shown, *(_difference(numbers[one], numbers[base], write) for one, base in pairs)])
-    rows.append(["HARQ, decoded after", *(show.harq_shares(one["last_hop"]["harq"]) for one in told.values())])
+    rows.append(["HARQ, decoded after", *(show.harq_shares(_harq(one)) for one in results.values())])
     rows[-1] += [""] * len(pairs)
     heads = ["Difference"] if len(pairs) == 1 else [f"{one} - {base}" for one, base in pairs]
     return "\n".join([*_heading(results), *table([Column("", words=True), *names, *heads], rows), "", *_notes(results)])
 
 
 def _heading(results: Mapping[str, Result]) -> list[str]:
-    told = [result.summary for result in results.values()]
+    told = [result.numbers for result in results.values()]
     titles = list(dict.fromkeys(one["title"] for one in told))
     spans = [f"{seconds:g} s" for seconds in dict.fromkeys(one["simulated_s"] for one in told)]
     seeds = [str(seed) for seed in dict.fromkeys(one["seed"] for one in told)]
     parts = [
-        f"PARTIAL: {name}, stopped at {one.summary['simulated_s']:g} s" for name, one in results.items() if one.partial
+        f"PARTIAL: {name}, stopped at {one.numbers['simulated_s']:g} s" for name, one in results.items() if one.partial
     ]
     return [" / ".join(titles), f"seed {' / '.join(seeds)}, {' / '.join(spans)} simulated", *parts, ""]
 
 
 def _notes(results: Mapping[str, Result]) -> list[str]:
     """The paths, once where they are the same; and what a difference of single runs is worth."""
-    paths = {name: list(show.path(result.summary["path"])) for name, result in results.items()}
+    paths = {name: list(show.path(result.numbers["path"])) for name, result in results.items()}
     lines = []
     for name, known in paths.items():
         others = [other for other in paths if paths[other] == known]
@@ -130,7 +126,7 @@ def _base(results: Mapping[str, Result], against: str | None) -> str | None:
 
 
 def _numbers_of(results: Mapping[str, Result]) -> dict[str, dict[str, float | None]]:
-    return {run: {name: value(result.summary) for name, value, _, _ in _LINES} for run, result in results.items()}
+    return {run: {name: value(result) for name, value, _, _ in _LINES} for run, result in results.items()}
 
 
 def _shown(value: float | None, write: Callable[[float], str]) -> str:
@@ -147,36 +143,41 @@ def _difference(one: float | None, base: float | None, write: Callable[[float], 
     return f"{sign}{write(abs(one - base))}{share}"
 
 
-def _count(key: str) -> Callable[[Summary], float | None]:
-    return lambda summary: show.total(summary["flows"], key)
+def _count(key: str) -> Callable[[Result], float | None]:
+    return lambda result: show.total(result.flows, key)
 
 
-def _share(key: str) -> Callable[[Summary], str]:
+def _share(key: str) -> Callable[[Result], str]:
     """Returns the function that writes a count's share of the packets sent."""
 
-    def told(summary: Summary) -> str:
-        sent = show.total(summary["flows"], "sent_packets")
-        return f" ({100 * show.total(summary['flows'], key) / sent:.2f} %)" if sent else ""
+    def told(result: Result) -> str:
+        sent = show.total(result.flows, "sent_packets")
+        return f" ({100 * show.total(result.flows, key) / sent:.2f} %)" if sent else ""
 
     return told
 
 
-def _mean(key: str) -> Callable[[Summary], float | None]:
-    def mean(summary: Summary) -> float | None:
-        known = [flow[key] for flow in summary["flows"] if flow[key] is not None]
-        return statistics.fmean(known) if known else None
+def _mean(key: str) -> Callable[[Result], float | None]:
+    def mean(result: Result) -> float | None:
+        known: Any = result.flows[key].mean()
+        return None if known is None else float(known)
 
     return mean
 
 
-def _never_decoded(summary: Summary) -> float | None:
-    harq = summary["last_hop"]["harq"]
+def _harq(result: Result) -> dict[str, Any]:
+    harq: dict[str, Any] = result.numbers["last_hop"]["harq"]
+    return harq
+
+
+def _never_decoded(result: Result) -> float | None:
+    harq = _harq(result)
     sent = sum(harq["decoded_after"]) + harq["failed"]
     return harq["failed"] / sent if sent else None
 
 
 _LINES: list[_Line] = [
-    ("Goodput of all flows", goodput_bps, _numbers.rate, None),
+    ("Goodput of all flows", lambda result: result.goodput_bps, _numbers.rate, None),
     ("Packets sent", _count("sent_packets"), str, None),
     ("Fast retransmits", _count("dupack_events"), str, _share("dupack_events")),
     ("Timeouts", _count("rto_events"), str, _share("rto_events")),
@@ -190,7 +191,7 @@ _LINES: list[_Line] = [
     ("HARQ, never decoded", _never_decoded, _numbers.percent, None),
     (
         "Reordering, mean wait",
-        lambda summary: summary["last_hop"]["reordering"]["wait_mean_s"],
+        lambda result: result.numbers["last_hop"]["reordering"]["wait_mean_s"],
         _numbers.delay,
         None,
     ),

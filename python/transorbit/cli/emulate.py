@@ -177,7 +177,7 @@ def _is_replay(out: Path, directory: Path, changes: list[str], *, outside: bool)
         # Said by the replay itself.
         return True
     same_log = there.offers is not None and asked.offers is not None and there.offers.equals(asked.offers)
-    return same_log and "emulation" not in there.summary and _folder.is_of(out, scenario.identity())
+    return same_log and "emulation" not in there.numbers and _folder.is_of(out, scenario.identity())
 
 
 def _points(texts: list[str]) -> dict[int, str]:

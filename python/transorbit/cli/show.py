@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-import statistics
 import sys
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from transorbit import _columns
-from transorbit._flow_kinds import is_controlled, is_voice
 from transorbit._numbers import NONE, counted, decimals, delay, delay_unit, number, percent, quantity, rate, several
 from transorbit.cli.tables import facts, table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
+    import polars as pl
+
     from transorbit._capacity import Capacity
     from transorbit.result import Result
 
-    Flow = dict[str, Any]
     Fact = tuple[str, str]
 
 _SHOWN_FLOWS = 8
@@ -38,6 +37,7 @@ _OF_KINDS = (
     "retransmitted_packets", "rto_events", "rebuffers", "rebuffer_s", "qoe", "latency_mean_s", "response_p95_s", "mos",
 )  # fmt: skip
 _SPREAD = {"goodput_bps", "mos"}
+_ADDED_UP = {"sent_packets", "retransmitted_packets", "rto_events", "rebuffers"}
 # Columns that only some kinds of traffic have.
 _OF_SOME = {"access_kind", "mos", *_SHOWN[_SHOWN.index("startup_s") :]}
 # Times that are long: what a player waits.
@@ -61,12 +61,13 @@ def progress(*, enabled: bool) -> Iterator[Callable[[float], None] | None]:
 
 def summary(result: Result) -> str:
     """The summary of a run, on one screen."""
-    values = result.summary
+    values, web = result.numbers, result.reports("web")
     known = [
-        *_users(values),
+        *_users(result),
+        *_pages(web),
         *_last_hop(values["last_hop"], values["channel"]),
         *(_return_link(values["access"]) if "access" in values else []),
-        *_proxies(values["flows"]),
+        *_proxies(result),
         *path(values["path"]),
         *(("warning", warning) for warning in values["warnings"]),
     ]
@@ -74,7 +75,7 @@ def summary(result: Result) -> str:
     heading = (
         f"seed {values['seed']}, {values['simulated_s']:g} s simulated in {wall_s:.2f} s, digest {values['digest']}"
     )
-    return "\n".join([result.title, heading, "", *_flows(values["flows"]), "", *facts(known)])
+    return "\n".join([result.title, heading, "", *_flows(result.flows, web), "", *facts(known)])
 
 
 def capacity(study: Capacity) -> str:
@@ -185,54 +186,65 @@ def cell(name: str, value: Any) -> str:
     return decimals(value, 2) if name in ("mos", "qoe") else number(value) if isinstance(value, float) else str(value)
 
 
-def _flows(flows: list[Flow]) -> list[str]:
-    """A line for each flow if they are few, else one for each kind."""
-    if len(flows) > _SHOWN_FLOWS:
-        return _kinds(flows)
-    shown = [name for name in _SHOWN if any(_tells(flow, name) for flow in flows)]
+def _flows(flows: pl.DataFrame, web: pl.DataFrame) -> list[str]:
+    """A line for each flow if they are few, else one for each kind; `web` are the reports of web traffic."""
+    flows = flows.with_columns(_kind(web["flow"]).alias("kind"))
+    few = len(flows) <= _SHOWN_FLOWS
+    shown = [name for name in (_SHOWN if few else _OF_KINDS) if flows.select(_tells(name).any()).item()]
+    told = flows.select("id", "kind", *map(_told, shown))
+    if not few:
+        return _kinds(told, shown)
     rows = [
-        [f"{flow['id']} {_kind(flow)}", *(cell(name, flow[name]) if _tells(flow, name) else NONE for name in shown)]
-        for flow in flows
+        [f"{flow['id']} {flow['kind']}", *(cell(name, flow[name]) for name in shown)]
+        for flow in told.iter_rows(named=True)
     ]
     return table(["Flow", *map(_columns.label, shown)], rows)
 
 
-def _tells(flow: Flow, name: str) -> bool:
+def _tells(name: str) -> pl.Expr:
     """Whether a flow of this kind has a value of the column that is worth a cell."""
+    import polars as pl
+
     if name in _OF_CONTROLLED or name == "loss_ratio":
-        return is_controlled(flow) == (name in _OF_CONTROLLED)
+        is_controlled = pl.col("congestion").is_not_null()
+        return is_controlled if name in _OF_CONTROLLED else ~is_controlled
     if name in _OF_VOICE:
-        return is_voice(flow)
-    if name in _OF_SOME:
-        return flow.get(name) is not None
-    return name != "first_packet_s" or flow["access_kind"] is not None
+        return pl.col("lost_late").is_not_null()
+    known = name if name in _OF_SOME else "access_kind" if name == "first_packet_s" else "id"
+    return pl.col(known).is_not_null()
 
 
-def _kinds(flows: list[Flow]) -> list[str]:
+def _told(name: str) -> pl.Expr:
+    """The values of a column that are worth a cell; null elsewhere."""
+    import polars as pl
+
+    return pl.when(_tells(name)).then(pl.col(name)).alias(name)
+
+
+def _kinds(flows: pl.DataFrame, shown: list[str]) -> list[str]:
     """Flows of the same transport and traffic in one line: sums of counts, averages of the rest."""
-    kinds: dict[str, list[Flow]] = {}
-    for flow in flows:
-        kinds.setdefault(_kind(flow), []).append(flow)
-    shown = [name for name in _OF_KINDS if any(_tells(flow, name) for flow in flows)]
     heads = [f"{_columns.label(name)}, min / mean / max" if name in _SPREAD else _columns.label(name) for name in shown]
-    rows = [[kind, len(own), *(_together(own, name) for name in shown)] for kind, own in kinds.items()]
+    rows = [
+        [kind, len(own), *(_together(own[name]) for name in shown)]
+        for [kind], own in flows.group_by("kind", maintain_order=True)
+    ]
     return table(["Kind", "Flows", *heads], rows)
 
 
-def _together(flows: list[Flow], name: str) -> str:
-    values = [flow[name] for flow in flows if flow[name] is not None and _tells(flow, name)]
-    if not values:
+def _together(values: pl.Series) -> str:
+    """The values of a column in one cell: a sum or a mean of those that are known, perhaps with their range."""
+    name, values = values.name, values.drop_nulls()
+    if values.is_empty():
         return NONE
     if name in _SPREAD:
-        spread = (min(values), statistics.fmean(values), max(values))
+        spread: Any = (values.min(), values.mean(), values.max())
         return several(spread, "bit/s") if name.endswith("_bps") else " / ".join(cell(name, value) for value in spread)
-    # Counts are whole numbers.
-    return cell(name, sum(values) if all(isinstance(value, int) for value in values) else statistics.fmean(values))
+    return cell(name, values.sum() if name in _ADDED_UP else values.mean())
 
 
-def _users(summary: dict[str, Any]) -> Iterator[Fact]:
-    """Yields the lines on users: goodput, losses, late packets of calls, transfers and pages."""
-    flows, users = summary["flows"], summary["users"]
+def _users(result: Result) -> Iterator[Fact]:
+    """Yields the lines on users: goodput, losses, late packets of calls and transfers."""
+    flows, users = result.flows, result.numbers["users"]
     if users["count"] > 1:
         goodput = several([users[f"goodput_{name}_bps"] for name in ("min", "mean", "max")], "bit/s")
         fairness = "" if users["jain"] is None else f"; Jain index {users['jain']:.3f}"
@@ -242,26 +254,29 @@ def _users(summary: dict[str, Any]) -> Iterator[Fact]:
     if any(lost.values()) and sent:
         named = ", ".join(f"{count} {words}" for words, count in lost.items() if count)
         yield "lost", f"{percent(sum(lost.values()) / sent)} of the packets with data: {named}"
-    voices = [flow for flow in flows if is_voice(flow)]
+    voices = flows.drop_nulls("lost_late")
     if late := total(voices, "lost_late"):
         received = total(voices, "received_packets")
         yield "late", f"{percent(late / received)} of the packets of calls that arrived: {late}"
-    if done := sorted(flow["completion_s"] for flow in flows if flow["completion_s"] is not None):
-        spread = several([done[0], statistics.median(done), done[-1]], "s")
-        yield "transfers", f"{len(done)} ended, in {spread} (min / median / max)"
-    yield from _pages([flow["web"] for flow in flows if flow.get("web")])
+    done = flows["completion_s"].drop_nulls()
+    if len(done):
+        times: Any = [done.min(), done.median(), done.max()]
+        yield "transfers", f"{len(done)} ended, in {several(times, 's')} (min / median / max)"
 
 
-def _pages(pages: list[dict[str, Any]]) -> Iterator[Fact]:
+def _pages(users: pl.DataFrame) -> Iterator[Fact]:
     """Yields the lines on web users: pages loaded, requests that arrived, and their times."""
-    if loaded := [web for web in pages if web["load_mean_s"] is not None]:
-        count, clicks = (sum(web[key] for web in pages) for key in ("pages", "clicks"))
-        mean = sum(web["load_mean_s"] * web["pages"] for web in loaded) / count
+    if users.is_empty():
+        return
+    loaded = users.drop_nulls("load_mean_s")
+    if len(loaded):
+        count, clicks = total(users, "pages"), total(users, "clicks")
+        mean = float((loaded["load_mean_s"] * loaded["pages"]).sum()) / count
         yield "pages", f"{count} of {clicks} loaded, in {quantity(mean, 's')} on average"
-    if asked := [web for web in pages if web["requests"]]:
-        count = sum(web["requests"] for web in asked)
-        mean = sum(web["request_mean_s"] * web["requests"] for web in asked) / count
-        spread = [min(web["request_min_s"] for web in asked), mean, max(web["request_max_s"] for web in asked)]
+    if count := total(users, "requests"):
+        asked = users.drop_nulls("request_mean_s")
+        mean = float((asked["request_mean_s"] * asked["requests"]).sum()) / count
+        spread: Any = [asked["request_min_s"].min(), mean, asked["request_max_s"].max()]
         arrived = f"{count} arrived, in {several(spread, 's')} (min / mean / max)"
         yield "requests", f"{arrived}, the opening of their connection included"
 
@@ -303,10 +318,12 @@ def _last_hop(hop: dict[str, Any], channel: dict[str, Any]) -> Iterator[Fact]:
         yield "reordering", f"{held}; flushed {times} failure"
 
 
-def _proxies(flows: list[Flow]) -> Iterator[Fact]:
-    if held := [flow["pep"]["held_bytes_max"] for flow in flows if "pep" in flow]:
-        split = f"{len(held)} of {counted(len(flows), 'flow')} split at the gateway"
-        yield "proxy", f"{split}, which held {quantity(max(held), 'B')} of one at most"
+def _proxies(result: Result) -> Iterator[Fact]:
+    proxies = result.reports("pep")
+    if len(proxies):
+        most: Any = proxies["held_bytes_max"].max()
+        split = f"{len(proxies)} of {counted(len(result.flows), 'flow')} split at the gateway"
+        yield "proxy", f"{split}, which held {quantity(most, 'B')} of one at most"
 
 
 def path(path: dict[str, Any]) -> Iterator[Fact]:
@@ -342,17 +359,20 @@ def harq_failed(harq: dict[str, Any]) -> str:
     return percent(harq["failed"] / sent) if sent else NONE
 
 
-def total(flows: list[Flow], key: str) -> int:
+def total(flows: pl.DataFrame, key: str) -> int:
     """The sum of a count over flows."""
-    return sum(flow[key] for flow in flows)
+    return int(flows[key].sum())
 
 
-def _kind(flow: Flow) -> str:
-    """The congestion controller or transport of a flow, and its traffic where that shows."""
-    if not is_controlled(flow):
-        return f"{flow['transport']} {flow['traffic']}"
-    over = "" if flow["transport"] == "tcp" else f"{flow['transport']} "
-    return f"{over}{flow['congestion']}" + (f" {flow['traffic']}" if flow.get("web") is not None else "")
+def _kind(web: pl.Series) -> pl.Expr:
+    """The congestion controller or transport of a flow, and its traffic if it is one of the flows in `web`."""
+    import polars as pl
+
+    transport, traffic, congestion = map(pl.col, ("transport", "traffic", "congestion"))
+    is_web = pl.col("id").is_in(web.implode())
+    over = pl.when(transport == "tcp").then(pl.lit("")).otherwise(transport + " ")
+    what = pl.when(is_web).then(" " + traffic).otherwise(pl.lit(""))
+    return pl.when(congestion.is_null()).then(transport + " " + traffic).otherwise(over + congestion + what)
 
 
 def _plain(value: Any) -> str:

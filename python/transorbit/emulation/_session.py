@@ -147,7 +147,7 @@ def replay(
     scenario = Scenario.load(Path(directory) / "scenario.toml", outside=outside).set(*changes)
     started = Started(scenario, scratch=scratch)
     started.simulation.replay(_log(recorded.offers))
-    started.simulation.advance(recorded.summary["simulated_s"])
+    started.simulation.advance(recorded.numbers["simulated_s"])
     result = started.result()
     result.offers = recorded.offers
     return result

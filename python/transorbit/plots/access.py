@@ -66,7 +66,7 @@ def access_times(result: Result, **look: Unpack[style.Look]) -> Figure | None:
     }
     if max((len(times) for own in known.values() for times in own.values()), default=0) < _FEWEST_FLOWS:
         return None
-    title = heading.of_run(f"Return link: {result.summary['access']['method']}", result)
+    title = heading.of_run(f"Return link: {result.numbers['access']['method']}", result)
     with style.plain(title=title, height=3.4, look=look) as (fig, [ax]):
         for i, kind in enumerate(kinds):
             for key, label, line in (("first_packet_s", "first packet", "-"), ("completion_s", "all", _DASHED)):

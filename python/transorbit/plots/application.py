@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import polars as pl
 from matplotlib.ticker import MaxNLocator
 
-from transorbit._flow_kinds import is_video
 from transorbit.plots import heading, run, style
 
 if TYPE_CHECKING:
@@ -61,18 +60,18 @@ def video(result: Result, **look: Unpack[style.Look]) -> Figure | None:
 
 def game(result: Result, **look: Unpack[style.Look]) -> Figure | None:
     """The delays of a game, player by player: median, 95th and 99th percentile each way, and of the response."""
-    flows = [flow for flow in result.summary["flows"] if flow.get("game")]
-    flows.sort(key=lambda flow: flow["game"]["response_p95_s"] or float("inf"))
-    if not flows:
+    games = result.reports("game")
+    if games.is_empty():
         return None
-    rank = range(1, len(flows) + 1)
+    games = games.sort("response_p95_s", nulls_last=True, maintain_order=True)
+    rank = range(1, len(games) + 1)
     title = heading.of_run("Games, player by player", result)
     with style.plain(title=title, rows=3, height=5.2, look=look) as (fig, axes):
         delays = (("down_delay", "Updates\n(ms)"), ("up_delay", "Commands\n(ms)"), ("response", "Response\n(ms)"))
         for (key, label), ax in zip(delays, axes, strict=True):
             for index, (share, marker) in enumerate((("p50", "o"), ("p95", "s"), ("p99", "^"))):
-                known = {n: flow["game"][f"{key}_{share}_s"] for n, flow in zip(rank, flows, strict=True)}
-                points = {n: 1e3 * time for n, time in known.items() if time is not None}
+                times = zip(rank, games[f"{key}_{share}_s"], strict=True)
+                points = {n: 1e3 * time for n, time in times if time is not None}
                 color = (style.BLUE, style.SKY, style.RED)[index]
                 name = f"{'median' if share == 'p50' else share[1:] + ' %'}"
                 ax.plot([*points], [*points.values()], linestyle="none", marker=marker, color=color, label=name)
@@ -80,11 +79,11 @@ def game(result: Result, **look: Unpack[style.Look]) -> Figure | None:
             ax.margins(y=0.15)
             ax.set_ylim(bottom=0)
         axes[-1].set_xlabel("Players, the quickest response first")
-        axes[-1].set_xlim(0.5, len(flows) + 0.5)
+        axes[-1].set_xlim(0.5, len(games) + 0.5)
         axes[-1].xaxis.set_major_locator(MaxNLocator(integer=True))
         heading.above(axes[0])
-        late = [flow["late_ratio"] for flow in flows if flow["late_ratio"] is not None]
-        fig.note = f"late or lost: {100 * sum(late) / len(late):.3g} %" if late else ""
+        late = games["late_ratio"].drop_nulls()
+        fig.note = f"late or lost: {100 * sum(late) / len(late):.3g} %" if len(late) else ""
     return fig
 
 
@@ -98,7 +97,8 @@ def panel(ax: Axes, result: Result, state: State) -> None:
     look: dict[str, Any] = {"drawstyle": "steps-post"} if state.step else {}
     flows = binned["flow"].unique().sort()
     if len(flows) <= _LINES:
-        names = {flow["id"]: _name(flow) for flow in result.summary["flows"]}
+        drawn = result.flows.filter(pl.col("id").is_in(flows.implode()))
+        names = {flow["id"]: _name(flow) for flow in drawn.iter_rows(named=True)}
         for flow in flows:
             own = binned.filter(pl.col("flow") == flow).sort("bin")
             ax.plot(own["bin"], own["value"], label=names[flow], **look)
@@ -116,12 +116,12 @@ def panel(ax: Axes, result: Result, state: State) -> None:
 
 
 def _name(flow: dict[str, Any]) -> str:
-    return f"flow {flow['id']} ({flow['traffic']}, {flow.get('congestion') or flow['transport']})"
+    return f"flow {flow['id']} ({flow['traffic']}, {flow['congestion'] or flow['transport']})"
 
 
 def _experience(result: Result) -> str:
     """Stalls of all viewers together."""
-    flows = [flow for flow in result.summary["flows"] if is_video(flow)]
-    stalls, stalled_s = sum(flow["rebuffers"] for flow in flows), sum(flow["rebuffer_s"] for flow in flows)
+    flows = result.flows.drop_nulls("rebuffers")
+    stalls, stalled_s = int(flows["rebuffers"].sum()), flows["rebuffer_s"].sum()
     viewers = f" of {len(flows)} viewers" if len(flows) > 1 else ""
     return f"{stalls} stalls{viewers}, {stalled_s:.3g} s in all"

@@ -24,7 +24,7 @@ def compare_goodput(results: Mapping[str, Result], *, bin_s: float = 5.0, **look
         results: label of each run.
         bin_s: seconds averaged into a point.
     """
-    until_s = max(result.summary["simulated_s"] for result in results.values())
+    until_s = max(result.numbers["simulated_s"] for result in results.values())
     with style.figure(title="Goodput", until_s=until_s, height=3.2, look=look) as (fig, [ax]):
         for (label, result), color in zip(results.items(), style.CYCLE, strict=False):
             total = (

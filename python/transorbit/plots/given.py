@@ -17,8 +17,26 @@ if TYPE_CHECKING:
 class Result(Protocol):
     """A run, as `transorbit.Result`."""
 
-    summary: dict[str, Any]
     captures: dict[str, Path]
+
+    @property
+    def summary(self) -> dict[str, Any]:
+        """The numbers of the run and its flows, a dictionary each."""
+        ...
+
+    @property
+    def numbers(self) -> dict[str, Any]:
+        """The summary without its flows."""
+        ...
+
+    @property
+    def flows(self) -> pl.DataFrame:
+        """The flows of the summary as a table."""
+        ...
+
+    def reports(self, report: str) -> pl.DataFrame:
+        """The numbers of one kind of report, for each flow that has it."""
+        ...
 
     @property
     def series(self) -> pl.DataFrame:

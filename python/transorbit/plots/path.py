@@ -33,7 +33,7 @@ def path_delay(result: Result, **look: Unpack[style.Look]) -> Figure | None:
     with figure("One-way delay of the path", result, look) as (fig, [ax]):
         path_panel(ax, result)
         heading.above(ax)
-        path = result.summary["path"]
+        path = result.numbers["path"]
         if path["handovers"]:
             fig.note = f"handovers: {path['user_handovers']} of the users, {path['gateway_handovers']} of the gateway"
     return fig
@@ -112,7 +112,7 @@ def return_link(result: Result, **look: Unpack[style.Look]) -> Figure | None:
         )
     )
     starts = binned["bin"]
-    width = (starts[1] - starts[0] if len(starts) > 1 else result.summary["simulated_s"]) or 1.0
+    width = (starts[1] - starts[0] if len(starts) > 1 else result.numbers["simulated_s"]) or 1.0
     random, dedicated = (binned[name].sum() > 0 for name in ("random_packets", "granted_slots"))
     if not (random or dedicated):
         return None

@@ -30,15 +30,15 @@ _DECODED = ("#c6dbef", "#7fb2d9", "#3a7fb8", "#0b4a86", "#062b52", "#041c36")
 
 def goodput(result: Result, **look: Unpack[style.Look]) -> Figure | None:
     """Bytes handed to the receiving application over time, all together and each flow."""
-    flows = result.summary["flows"]
+    flows = len(result.flows)
     series = _goodput_series(result)
     spread = _spread(series, "goodput_bps")
     # Where most flows rest at every instant, a panel of their range would be empty.
-    moving = len(flows) > _LINES and _highest(spread, "median") > 0
+    moving = flows > _LINES and _highest(spread, "median") > 0
     highest = _highest(spread, "high") if moving else 0.0
     rows = 2 if highest else 1
     with figure("Goodput", result, look, rows=rows, height=1.5 + 1.5 * rows) as (fig, axes):
-        total = goodput_panel(axes[0], result, series, each=len(flows) <= _LINES)
+        total = goodput_panel(axes[0], result, series, each=flows <= _LINES)
         axes[0].set_ylabel("Goodput (Mbit/s)" if rows == 1 else "All flows (Mbit/s)")
         if highest:
             # In the panel of the sum they would lie on the axis.
@@ -134,10 +134,10 @@ def queue_delay(result: Result, **look: Unpack[style.Look]) -> Figure | None:
 def goodput_panel(ax: Axes, result: Result, series: pl.DataFrame | None = None, *, each: bool = False) -> pl.Series:
     """The goodput of all flows together and its mean, perhaps of `each` too; gives what is drawn, in Mbit/s."""
     series = _goodput_series(result) if series is None else series
-    flows, mean = result.summary["flows"], result.goodput_bps / 1e6
+    flows, mean = len(result.flows), result.goodput_bps / 1e6
     total = series.group_by("time_s", maintain_order=True).agg(pl.col("goodput_bps").sum()).sort("time_s")
-    if len(flows) > 1 or not each:
-        label = f"all {len(flows)} flows" if len(flows) > 1 else "goodput"
+    if flows > 1 or not each:
+        label = f"all {flows} flows" if flows > 1 else "goodput"
         ax.plot(total["time_s"], total["goodput_bps"], color=style.BLACK if each else style.BLUE, label=label)
     if each:
         _lines(ax, series, "goodput_bps", result)
@@ -177,9 +177,8 @@ def harq_panel(ax: Axes, result: Result) -> None:
 
 def _goodput_series(result: Result) -> pl.DataFrame:
     """Each flow's goodput in Mbit/s; an average over two round trips at least, for a loss holds back as much."""
-    seconds = result.summary["simulated_s"]
-    known = [flow["rtt_mean_s"] for flow in result.summary["flows"] if flow["rtt_mean_s"] is not None]
-    least = min(2 * max(known, default=0.0), seconds / _FEWEST_BINS)
+    seconds = result.numbers["simulated_s"]
+    least = min(2 * _highest(result.flows, "rtt_mean_s"), seconds / _FEWEST_BINS)
     bins = int(min(_BINS, seconds / least)) if least > 0 else _BINS
     return _binned(result.series, bins, pl.col("goodput_bps").mean() / 1e6)
 
@@ -247,11 +246,11 @@ def _stack(ax: Axes, shares: pl.DataFrame) -> None:
 
 def _lines(ax: Axes, series: pl.DataFrame, column: str, result: Result, *, label: str | None = None) -> float:
     """A line for each flow, or the median and the range of most of them; gives the highest value drawn, 1 without."""
-    flows = result.summary["flows"]
+    flows = result.flows
     if len(flows) <= _LINES:
-        for flow in flows:
+        for flow in flows.iter_rows(named=True):
             own = series.filter(pl.col("flow") == flow["id"])
-            name = f"flow {flow['id']} ({flow.get('congestion') or flow['transport']})"
+            name = f"flow {flow['id']} ({flow['congestion'] or flow['transport']})"
             ax.plot(own["time_s"], own[column], label=label if label and len(flows) == 1 else name)
         return _highest(series, column) or 1.0
     spread = _spread(series, column)
@@ -303,7 +302,7 @@ def first_flow(result: Result) -> pl.DataFrame:
 
 
 def _one(result: Result) -> bool:
-    return len(result.summary["flows"]) == 1
+    return len(result.flows) == 1
 
 
 def figure(
@@ -311,4 +310,4 @@ def figure(
 ) -> AbstractContextManager[tuple[heading.Chart, list[Axes]]]:
     """A figure over the time of a run."""
     title = heading.of_run(name, result)
-    return style.figure(rows, title=title, until_s=result.summary["simulated_s"], height=height, look=look)
+    return style.figure(rows, title=title, until_s=result.numbers["simulated_s"], height=height, look=look)

@@ -67,7 +67,7 @@ def sequence(
         where = "receiver"
         seen = _capture(result, where, "sequence")
     events = _events(seen, of_flow)
-    begin, end = _shown(events, from_s, until_s, result.summary["simulated_s"], of_flow["rtt_mean_s"] or 0.5)
+    begin, end = _shown(events, from_s, until_s, result.numbers["simulated_s"], of_flow["rtt_mean_s"] or 0.5)
     shown = events.filter(pl.col("time_s").is_between(begin, end))
     if shown.filter(pl.col("kind") != "window").is_empty():
         raise ScenarioError(f"sequence: flow {of_flow['id']} has no packets between {begin:g} s and {end:g} s")

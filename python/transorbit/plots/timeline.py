@@ -47,7 +47,7 @@ def timeline(
     if result.series.is_empty():
         return None
     chosen = _flow(result, flow)
-    begin, end = from_s or 0.0, result.summary["simulated_s"] if until_s is None else until_s
+    begin, end = from_s or 0.0, result.numbers["simulated_s"] if until_s is None else until_s
     own = result.series.filter((pl.col("flow") == chosen["id"]) & pl.col("time_s").is_between(begin, end))
     if len(own) < 2:
         raise ScenarioError(f"timeline: the series has nothing between {begin:g} s and {end:g} s")
@@ -57,7 +57,7 @@ def timeline(
     ]
     if not panels:
         return None
-    reference = (result.summary.get("channel") or {}).get("reference_snr_db")
+    reference = (result.numbers.get("channel") or {}).get("reference_snr_db")
     if reference is not None and "attenuation_db" in series.columns:
         series = series.with_columns(snr_db=reference - pl.col("attenuation_db"))
     name = chosen.get("congestion") or chosen["transport"]

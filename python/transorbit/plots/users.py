@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import cycle
 from typing import TYPE_CHECKING, Any
 
+import polars as pl
 from matplotlib.ticker import MaxNLocator
 
 from transorbit import _numbers
@@ -31,11 +32,11 @@ _FAR = 20
 
 def goodput_by_user(result: Result, **look: Unpack[style.Look]) -> Figure | None:
     """The share of the users who got at most a goodput."""
-    kbps = sorted(value / 1e3 for value in _goodput_of_users(result))
+    kbps = [value / 1e3 for value in _goodput_of_users(result).sort()]
     if len(kbps) < _FEWEST_USERS:
         return None
     scale, unit = (1e3, "Mbit/s") if kbps[-1] >= 1e4 else (1.0, "kbit/s")
-    users = result.summary["users"]
+    users = result.numbers["users"]
     with style.plain(title=heading.of_run("Goodput by user", result), look=look) as (fig, [ax]):
         _cdf(ax, [value / scale for value in kbps])
         mean = users["goodput_mean_bps"] / 1e3 / scale
@@ -55,18 +56,18 @@ def goodput_by_user(result: Result, **look: Unpack[style.Look]) -> Figure | None
 
 def voice(result: Result, **look: Unpack[style.Look]) -> Figure | None:
     """The mean opinion score of each voice, the worst first, and the delay and jitter behind it."""
-    flows = [flow for flow in result.summary["flows"] if flow.get("voice")]
-    if not flows:
+    voices = result.reports("voice")
+    if voices.is_empty():
         return None
-    flows.sort(key=lambda flow: flow["mos"])
+    flows = result.flows.join(voices.select("flow", "mouth_to_ear_s"), left_on="id", right_on="flow")
+    flows = flows.sort("mos", maintain_order=True)
     rank = range(1, len(flows) + 1)
     marker: dict[str, Any] = {"linestyle": "none", "markersize": 4 if len(flows) <= _MANY_POINTS else 2}
     with style.plain(title=heading.of_run("Voice, flow by flow", result), rows=2, height=4.6, look=look) as (
         fig,
         [top, low],
     ):
-        scores = [flow["mos"] for flow in flows]
-        top.plot(rank, scores, marker="o", color=style.BLUE, clip_on=False, **marker)
+        top.plot(rank, flows["mos"], marker="o", color=style.BLUE, clip_on=False, **marker)
         top.set_ylabel("Mean opinion score")
         # The scale of the E-model ends at 4.5 (ITU-T G.107).
         top.set_ylim(1, _HIGHEST_SCORE)
@@ -77,8 +78,7 @@ def voice(result: Result, **look: Unpack[style.Look]) -> Figure | None:
             ("one way, mean", "one_way_delay_mean_s", "o", style.BLUE),
             ("jitter", "jitter_s", "v", style.GREEN),
         ):
-            times = [{**(flow.get("voice") or {}), **flow}.get(key) for flow in flows]
-            known = {n: 1e3 * time for n, time in zip(rank, times, strict=True) if time is not None}
+            known = {n: 1e3 * time for n, time in zip(rank, flows[key], strict=True) if time is not None}
             low.plot([*known], [*known.values()], marker=shape, color=color, label=label, **marker)
         low.set_ylabel("Time (ms)")
         low.set_ylim(bottom=0)
@@ -140,19 +140,14 @@ def _of_one_size(result: Result, done: list[dict[str, Any]], kinds: list[str], l
     return fig
 
 
-def _goodput_of_users(result: Result) -> list[float]:
+def _goodput_of_users(result: Result) -> pl.Series:
     """Bits per second of each user; over the whole run where a user has several flows, or one that ended."""
-    flows: dict[int, list[dict[str, Any]]] = {}
-    for flow in result.summary["flows"]:
-        flows.setdefault(flow["user"], []).append(flow)
-    seconds = result.summary["simulated_s"]
-
-    def of(own: list[dict[str, Any]]) -> float:
-        if len(own) == 1 and own[0].get("completion_s") is None:
-            return float(own[0]["goodput_bps"])
-        return float(sum(flow["delivered_bytes"] for flow in own) * 8 / seconds)
-
-    return [of(own) for own in flows.values()]
+    users = result.flows.group_by("user", maintain_order=True).agg(
+        pl.len().alias("flows"), pl.first("goodput_bps", "completion_s"), pl.sum("delivered_bytes")
+    )
+    of_run = pl.col("delivered_bytes") * 8 / result.numbers["simulated_s"]
+    goes_on = (pl.col("flows") == 1) & pl.col("completion_s").is_null()
+    return users.select(pl.when(goes_on).then("goodput_bps").otherwise(of_run).alias("goodput_bps")).to_series()
 
 
 def _cdf(ax: Axes, values: Sequence[float]) -> None:

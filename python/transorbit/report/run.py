@@ -74,7 +74,7 @@ def _definitions(result: Result) -> list[tuple[str, str, str]]:
 def _again(result: Result) -> str:
     """The command that gives the same result."""
     options = plugins.options(tomllib.loads(result.scenario_toml))
-    return f"transorbit run scenario.toml --seed {result.summary['seed']}{options}"
+    return f"transorbit run scenario.toml --seed {result.numbers['seed']}{options}"
 
 
 def _drawings(made: Page, result: Result) -> None:

@@ -192,6 +192,10 @@ impl Reported for Lost {
     fn lines() -> Vec<Line> {
         LINES.to_vec()
     }
+
+    fn numbers(&self) -> Vec<(&'static str, f64)> {
+        self.columns().map(|(name, count)| (name, count as f64)).collect()
+    }
 }
 
 #[cfg(test)]

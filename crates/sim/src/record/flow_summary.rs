@@ -113,6 +113,14 @@ macro_rules! flow_columns {
             flows.chunks(PART).for_each(|part| table.append(of(part)));
             table
         }
+
+        /// One row for each flow that has a report: see [`Cell::reports`].
+        pub(super) fn report_table(flows: &[Box<$name>], report: &str) -> Option<Table> {
+            match report {
+                $(stringify!($field) => <$type as Cell>::reports(flows.iter().map(|flow| (flow.id, &flow.$field))),)+
+                _ => None,
+            }
+        }
     };
 }
 

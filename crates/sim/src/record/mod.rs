@@ -5,6 +5,7 @@ mod distribution;
 pub(crate) mod drops;
 pub(crate) mod flow;
 pub(crate) mod flow_summary;
+mod lines;
 pub(crate) mod order;
 mod pep_summary;
 pub(crate) mod recorder;
@@ -13,6 +14,8 @@ pub(crate) mod spurious;
 mod summary;
 mod table;
 pub(crate) mod watch;
+
+use std::ops::Range;
 
 pub use columns::columns;
 pub use drops::{Lost, REASONS, Reason};
@@ -40,5 +43,18 @@ impl Record {
     /// One row for each flow, the columns of [`FlowSummary`].
     pub fn flows(&self) -> Table {
         flow_summary::flow_table(&self.summary.flows)
+    }
+
+    /// One row for each flow that has this report, which is a key of [`FlowSummary`] such as `web`: `flow`, its number,
+    /// and the numbers of the report. Without such a flow there is only `flow`; `None` if there is no such report.
+    pub fn reports(&self, report: &str) -> Option<Table> {
+        flow_summary::report_table(&self.summary.flows, report)
+    }
+
+    /// These flows of the summary as elements of a JSON array, each on a line of its own. Flows that do not exist are
+    /// left out.
+    pub fn flow_lines(&self, flows: Range<usize>) -> String {
+        let end = flows.end.min(self.summary.flows.len());
+        lines::flow_lines(&self.summary.flows[flows.start.min(end)..end])
     }
 }

@@ -50,6 +50,16 @@ report! {
     }
 }
 
+impl Summary {
+    /// Returns the summary as JSON with an empty list of flows.
+    pub fn numbers_json(&mut self) -> String {
+        let flows = std::mem::take(&mut self.flows);
+        let text = serde_json::to_string(self).expect("a summary is JSON");
+        self.flows = flows;
+        text
+    }
+}
+
 report! {
     /// The users' goodput, and how equal it is.
     #[derive(Copy, Default)]

@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use units::report::Reported;
+
 use super::drops::Lost;
 use super::pep_summary::PepSummary;
 
@@ -84,6 +86,16 @@ pub(crate) trait Cell: Sized {
     fn add<'a>(table: &mut Table, name: &'static str, values: impl Iterator<Item = &'a Self> + Clone)
     where
         Self: 'a;
+
+    /// Returns the table of the flows that have it, if it is a report within the report: `flow`, their numbers, and the
+    /// numbers of the report.
+    fn reports<'a>(flows: impl Iterator<Item = (u32, &'a Self)>) -> Option<Table>
+    where
+        Self: 'a,
+    {
+        let _ = flows;
+        None
+    }
 }
 
 macro_rules! cells {
@@ -119,6 +131,10 @@ macro_rules! only_in_json {
     ($($type:ty),+) => {
         $(impl Cell for Option<Box<$type>> {
             fn add<'a>(_: &mut Table, _: &'static str, _: impl Iterator<Item = &'a Self> + Clone) {}
+
+            fn reports<'a>(flows: impl Iterator<Item = (u32, &'a Self)>) -> Option<Table> {
+                Some(of_reports(flows.filter_map(|(flow, report)| Some((flow, report.as_deref()?)))))
+            }
         })+
     };
 }
@@ -130,3 +146,22 @@ only_in_json!(
     traffic::GameReport,
     PepSummary
 );
+
+fn of_reports<'a, T: Reported + 'a>(reports: impl Iterator<Item = (u32, &'a T)>) -> Table {
+    let (mut flows, mut columns) = (Vec::new(), Vec::<(&'static str, Vec<f64>)>::new());
+    for (flow, report) in reports {
+        let numbers = report.numbers();
+        columns.resize_with(numbers.len(), Default::default);
+        for (column, (name, value)) in columns.iter_mut().zip(numbers) {
+            column.0 = name;
+            column.1.push(value);
+        }
+        flows.push(u64::from(flow));
+    }
+    let mut table = Table::default();
+    table.count("flow", flows);
+    for (name, values) in columns {
+        table.float(name, values);
+    }
+    table
+}
