@@ -225,16 +225,16 @@ def _named(kind: str, choice: object) -> str | None:
 
 def mentioned(table: object) -> list[Plugin]:
     """Returns the registered plugins that tables of any shape name, such as the axes of a sweep."""
-    return [plugin for key in _mentioned(table) if (plugin := REGISTRY.get(*key))]
+    return [plugin for key in _plugins_named(table) if (plugin := REGISTRY.get(*key))]
 
 
 def options(table: object) -> str:
     """The options by which a command runs what a result folder has kept of these tables' plugins."""
-    files = (_file(kind, name) for kind, name in _mentioned(table))
+    files = (_file(kind, name) for kind, name in _plugins_named(table))
     return "".join(f" --plugin {file}" for file in files)
 
 
-def _mentioned(table: object) -> list[tuple[str, str]]:
+def _plugins_named(table: object) -> list[tuple[str, str]]:
     """Kinds and names in tables of any shape."""
     names: set[tuple[str, str]] = set()
 

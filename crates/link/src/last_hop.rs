@@ -298,8 +298,8 @@ impl LastHop {
         match &self.fifo {
             Some(fifo) => fifo.arrives_at,
             None if self.queued.gives_up => self.next,
-            None if self.overtaking || self.bursts.next() == Time::MAX => self.next_arrival(),
-            None => self.bursts.next(),
+            None if self.overtaking || self.bursts.next_arrival() == Time::MAX => self.next_arrival(),
+            None => self.bursts.next_arrival(),
         }
     }
 
@@ -307,9 +307,9 @@ impl LastHop {
     /// is.
     #[inline(never)]
     fn next_arrival(&self) -> Time {
-        let sent = self.looks_at.min(self.feedback.next());
+        let sent = self.looks_at.min(self.feedback.next_arrival());
         let later = if sent < Time::MAX { sent + self.least_delay } else { Time::MAX };
-        self.bursts.next().min(later)
+        self.bursts.next_arrival().min(later)
     }
 
     /// The next internal event, for callers that observe every burst: at or before [`LastHop::poll_timeout`].
@@ -440,7 +440,7 @@ impl LastHop {
     /// The next arrival at either end, or the end of the burst if packets wait for it; [`Time::MAX`] without any.
     #[inline]
     fn next_event(&self) -> Time {
-        self.bursts.next().min(self.feedback.next()).min(self.looks_at)
+        self.bursts.next_arrival().min(self.feedback.next_arrival()).min(self.looks_at)
     }
 
     /// Handles the events at `now`: receptions, then feedback, then the transmitter, whose choice depends on both.

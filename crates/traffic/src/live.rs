@@ -1,11 +1,11 @@
-//! Live video: a source at a paced, constant rate, and a receiver with a play-out buffer, over UDP or TCP.
+//! Live video: a source at a paced, constant rate, and a viewer with a play-out buffer, over UDP or TCP.
 //!
 //! Simplified: one bit rate; frames of one size, or two with groups of pictures; no forward error correction and no
 //! retransmission over UDP; a frame is shown if all of it has arrived. RTP's 12 bytes are not counted. Who could
 //! notice: a study of repair over UDP, or of codecs that conceal a lost packet.
 
 pub mod catch_up;
-mod receiver;
+mod viewer;
 mod report;
 
 use std::collections::VecDeque;
@@ -16,7 +16,7 @@ use units::{BitRate, Bytes, Duration, FieldError, IPV4_UDP_HEADER_BYTES, Time};
 
 use crate::{Act, Action, AppSample, End, Experience, Kind, MakeRng, Needs, Source, UserSource, of_each_user};
 use catch_up::CatchUp;
-use receiver::{Playout, Receiver};
+use viewer::{Playout, Viewer};
 
 /// Live video at a constant rate from the server to the user, over UDP or TCP, with a play-out buffer.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -136,7 +136,7 @@ impl Live {
         let start = Time::ZERO + self.start + offset;
         let frames = self.length.map_or(u64::MAX, |length| length.as_nanos() / self.frame_time().as_nanos());
         LiveSource {
-            receiver: Receiver::new(self.playout(), start, frames),
+            viewer: Viewer::new(self.playout(), start, frames),
             config: self.clone(),
             start,
             frames,
@@ -158,7 +158,7 @@ pub(crate) struct LiveSource {
     frame: u64,
     /// Payloads of the chunk that are still to be written, and when.
     packets: VecDeque<(Time, Bytes)>,
-    receiver: Receiver,
+    viewer: Viewer,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -170,7 +170,7 @@ enum State {
 
 impl Source for LiveSource {
     fn poll_action(&mut self, now: Time) -> Option<Act> {
-        self.receiver.advance(now);
+        self.viewer.advance(now);
         let due = self.next_action().is_some_and(|at| at <= now);
         if !due {
             return None;
@@ -197,27 +197,27 @@ impl Source for LiveSource {
     }
 
     fn poll_timeout(&self) -> Option<Time> {
-        [self.next_action(), self.receiver.poll_timeout()].into_iter().flatten().min()
+        [self.next_action(), self.viewer.poll_timeout()].into_iter().flatten().min()
     }
 
     fn handle_delivered(&mut self, now: Time, _connection: u32, _end: End, bytes: u64) {
-        self.receiver.advance_before(now);
-        self.receiver.handle_bytes(now, bytes);
+        self.viewer.advance_before(now);
+        self.viewer.handle_bytes(now, bytes);
     }
 
     fn handle_datagram(&mut self, now: Time, _connection: u32, _end: End, number: u64, _sent: Time) {
-        self.receiver.advance_before(now);
-        self.receiver.handle_packet(now, number);
+        self.viewer.advance_before(now);
+        self.viewer.handle_packet(now, number);
     }
 
     fn experience(&self, now: Time, _lost: [u64; 2]) -> Experience {
         let live = (self.state != State::Idle)
-            .then(|| report::report(self.config.frame_time(), self.start, self.receiver.log(now)));
+            .then(|| report::report(self.config.frame_time(), self.start, self.viewer.log(now)));
         Experience { live, ..Experience::default() }
     }
 
     fn sample(&self, now: Time) -> AppSample {
-        let (buffer, latency) = self.receiver.state(now);
+        let (buffer, latency) = self.viewer.state(now);
         let seconds = |time: Option<Duration>| time.map_or(f32::NAN, |time| time.as_secs_f64() as f32);
         AppSample { buffer_s: seconds(buffer), latency_s: seconds(latency), ..AppSample::NONE }
     }
@@ -254,7 +254,7 @@ impl LiveSource {
         for frame in first..end {
             let size = self.config.size(frame);
             let packets = size.div_ceil(payload);
-            self.receiver.announce(self.captured(frame), size, packets);
+            self.viewer.announce(self.captured(frame), size, packets);
             sizes.extend((0..packets).map(|packet| payload.min(size - packet * payload)));
         }
         let span = self.config.frame_time() * (end - first);

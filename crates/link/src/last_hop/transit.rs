@@ -40,7 +40,7 @@ impl<T> Transit<T> {
 
     /// The next arrival; [`Time::MAX`] without a message.
     #[inline]
-    pub(super) fn next(&self) -> Time {
+    pub(super) fn next_arrival(&self) -> Time {
         self.next
     }
 

@@ -42,7 +42,7 @@ pub struct AnalysisReport {
     /// Properties of this return link that the equations leave out.
     pub warnings: Vec<String>,
     /// The schemes of random access, and when they carry more.
-    pub methods: Vec<MethodShare>,
+    pub methods: Vec<SchemeThroughput>,
     /// One entry for each scheme and number of users.
     pub users: Vec<UsersRow>,
     /// Datagrams of a short flow.
@@ -56,7 +56,7 @@ pub struct AnalysisReport {
 /// The throughput of a terminal by a scheme of random access, and the number of users from which on it is more than by
 /// dedicated access.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct MethodShare {
+pub struct SchemeThroughput {
     /// The scheme.
     pub method: String,
     /// Useful bits of a packet.
@@ -152,10 +152,10 @@ impl Compared {
         Ok(Compared { label: named.label, comparison })
     }
 
-    fn share(&self, block_slots: u32) -> MethodShare {
+    fn share(&self, block_slots: u32) -> SchemeThroughput {
         let comparison = &self.comparison;
         let break_even_users = comparison.break_even_users();
-        MethodShare {
+        SchemeThroughput {
             method: self.label.clone(),
             random_bits: comparison.random_bits,
             replicas: comparison.replicas,

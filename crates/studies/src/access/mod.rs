@@ -9,5 +9,5 @@ mod schemes;
 #[cfg(test)]
 mod tests;
 
-pub use self::analysis::{AnalysisOptions, AnalysisReport, MethodShare, RetransmissionRow, UsersRow};
+pub use self::analysis::{AnalysisOptions, AnalysisReport, RetransmissionRow, SchemeThroughput, UsersRow};
 pub use self::plr::{PlrMethod, PlrOptions, PlrReport, PlrRow, PlrStudy};

@@ -2,7 +2,7 @@
 
 use units::{Duration, Time};
 
-use super::receiver::Log;
+use super::viewer::Log;
 use crate::experience::LiveReport;
 use crate::{quantiles, stalls};
 

@@ -70,7 +70,7 @@ fn run(live: &Live, over: Over, delay: impl Fn(u64) -> Option<u64>) -> (LiveSour
 
 /// Every frame has one fate, and every moment is spent once.
 fn check_sums(source: &LiveSource, end: Time, report: &LiveReport) {
-    let log = &source.receiver.log;
+    let log = &source.viewer.log;
     assert_eq!(log.shown + log.skipped + log.jumped, log.sent, "{log:?}");
     assert!(report.late_frames <= report.skipped_frames);
     if let Some(started) = log.started {
@@ -122,7 +122,7 @@ fn a_stall_of_a_byte_stream_adds_to_the_latency_by_hand() {
     let faster = Live { catch_up: Speed { most: 0.5 }.into(), ..plain() };
     let (source, report) = run(&faster, Over::Stream, outage);
     assert_eq!((report.shown_frames, report.rebuffers), (40, 1));
-    let last = *source.receiver.log.latencies.last().unwrap();
+    let last = *source.viewer.log.latencies.last().unwrap();
     assert!((500_000..520_000).contains(&last), "{last}");
 }
 

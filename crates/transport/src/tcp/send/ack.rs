@@ -83,36 +83,10 @@ impl Sender {
         }
     }
 
-    /// Takes an acknowledgment without blocks or marks that advances in the open state while nothing is in doubt, or
-    /// says nothing new to an end with nothing to send. Whether it was one; otherwise nothing has changed.
-    #[inline(always)]
-    pub(in crate::tcp) fn handle_plain(&mut self, now: Time, ack: &Ack, counters: &mut Counters) -> bool {
-        let una = self.board.una();
-        if ack.ack == una && self.is_quiet() {
-            self.timer.window_probes = 0;
-            self.update_window(now, ack);
-        } else if ack.ack > una
-            && ack.ack <= self.board.nxt()
-            && self.cwnd.state() == CongestionState::Open
-            && self.tail.high.is_none()
-            && self.board.is_plain_up_to(ack.ack)
-        {
-            if self.ns2.is_some() {
-                self.advance_as_ns2(now, ack, counters);
-            } else {
-                self.advance(now, ack, counters);
-            }
-        } else {
-            return false;
-        }
-        self.heard(now);
-        true
-    }
-
     /// Does what [`Sender::handle_ack`] does with an acknowledgment that advances: at least one segment is
     /// acknowledged, none was retransmitted, and none is lost or known to have arrived.
     #[inline(always)]
-    fn advance(&mut self, now: Time, ack: &Ack, counters: &mut Counters) {
+    pub(super) fn advance(&mut self, now: Time, ack: &Ack, counters: &mut Counters) {
         let in_flight_before = self.board.out();
         self.timer.window_probes = 0;
         self.timer.timeouts = 0;

@@ -58,6 +58,7 @@ use super::info::{Counters, Info};
 use super::option::AccEcnOption;
 use super::segment::{SackBlocks, is_before};
 use crate::congestion::{Event, Window};
+use crate::state::CongestionState;
 use burst::Burst;
 use byte_stream::ByteStream;
 use cwnd::{CongestionWindow, Control};
@@ -295,6 +296,32 @@ impl Sender {
         } else {
             self.handle_as_linux(now, ack, counters);
         }
+    }
+
+    /// Takes an acknowledgment without blocks or marks that advances in the open state while nothing is in doubt, or
+    /// says nothing new to an end with nothing to send. Whether it was one; otherwise nothing has changed.
+    #[inline(always)]
+    pub(super) fn handle_plain(&mut self, now: Time, ack: &Ack, counters: &mut Counters) -> bool {
+        let una = self.board.una();
+        if ack.ack == una && self.is_quiet() {
+            self.timer.window_probes = 0;
+            self.update_window(now, ack);
+        } else if ack.ack > una
+            && ack.ack <= self.board.nxt()
+            && self.cwnd.state() == CongestionState::Open
+            && self.tail.high.is_none()
+            && self.board.is_plain_up_to(ack.ack)
+        {
+            if self.ns2.is_some() {
+                self.advance_as_ns2(now, ack, counters);
+            } else {
+                self.advance(now, ack, counters);
+            }
+        } else {
+            return false;
+        }
+        self.heard(now);
+        true
     }
 
     /// The application has `bytes` more.

@@ -28,8 +28,8 @@ impl Playout {
     }
 }
 
-/// A play-out buffer, entered when something arrives and at [`Receiver::poll_timeout`].
-pub(super) struct Receiver {
+/// A play-out buffer, entered when something arrives and at [`Viewer::poll_timeout`].
+pub(super) struct Viewer {
     playout: Playout,
     start: Time,
     /// Of the whole video.
@@ -105,9 +105,9 @@ const REMEMBERED: u64 = 1_024;
 /// A stall after the last frame was sent is the end when it takes so long.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-impl Receiver {
-    pub(super) fn new(playout: Playout, start: Time, total: u64) -> Receiver {
-        Receiver {
+impl Viewer {
+    pub(super) fn new(playout: Playout, start: Time, total: u64) -> Viewer {
+        Viewer {
             playout,
             start,
             total,
