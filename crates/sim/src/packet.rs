@@ -8,8 +8,8 @@ pub(crate) use transport::Payload;
 use transport::{Datagram, Outline};
 use units::{Ecn, Time};
 
-/// A packet between the two endpoints of a connection. The fields of its head are read as if they were its own. It
-/// takes one line of the cache, so that links do not wait for its payload.
+/// A packet between the two endpoints of a connection. The fields of its head are read as if they were its own; links
+/// read no others. It takes one line of the cache.
 #[derive(Clone, Debug)]
 #[repr(align(64))]
 pub(crate) struct Packet {
@@ -35,7 +35,7 @@ pub(crate) struct Head {
     pub(crate) sent_before: u32,
     /// Bytes of the whole IP packet.
     pub(crate) bytes: u32,
-    /// The congestion mark with which it was sent.
+    /// The congestion mark with which it was sent, also after [`Payload::set_ecn`].
     pub(crate) ecn: Ecn,
     /// The value that stands for it in the digest: see [`digest_word`].
     pub(crate) word: u64,

@@ -140,3 +140,21 @@ fn columns_are_null_for_other_traffic_and_a_wrong_transport_is_refused() {
     let external = refused(&[LIVE, "flows.0.transport={ kind = \"external\" }"]);
     assert_eq!(external.to_string(), "flows.0.transport.kind: external cannot carry live, tcp or udp or quic can");
 }
+
+/// A SYN that is repeated fills the gap before data that came in front of it, and the application hears of them: with
+/// this seed a user who does not waits for the rest of a page to the end.
+#[test]
+fn data_in_front_of_a_lost_syn_reach_the_application() {
+    let record = run(
+        LABORATORY,
+        &[
+            "flows.0.traffic={ kind = \"web\" }",
+            "flows.0.transport={ kind = \"tcp\", handshake = false, syn = true }",
+            "channel={ kind = \"bernoulli\", loss = \"10 %\" }",
+            "duration=60 s",
+            "seed=7",
+        ],
+    );
+    let delivered = record.summary.flows[0].delivered_bytes;
+    assert!(delivered > 50_000, "{delivered} B");
+}

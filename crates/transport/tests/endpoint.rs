@@ -71,7 +71,7 @@ fn left_behind(sent_before: u32) -> Payload {
 enum Way {
     /// By `handle`.
     General,
-    /// By `answer`, where it is not refused.
+    /// By `answer`.
     InPlace,
 }
 
@@ -81,8 +81,6 @@ struct Ends {
     timers: [Time; 2],
     blank: Box<Payload>,
     answers: [Answer; 2],
-    /// Packets that were answered in place.
-    in_place: usize,
 }
 
 impl Ends {
@@ -94,7 +92,6 @@ impl Ends {
             timers: [Time::MAX; 2],
             blank: Box::new(left_behind(0)),
             answers: [none; 2],
-            in_place: 0,
         }
     }
 
@@ -115,13 +112,13 @@ impl Ends {
         self.answers[at] = Answer { wake: Wake::At(Some(self.timers[at])), ..answer };
     }
 
-    /// A packet arrives and is answered in place: whether it was not refused.
-    fn answer(&mut self, path: &mut Path, now: Time, at: usize, segment: Segment) -> bool {
+    /// A packet arrives and is answered in place.
+    fn answer(&mut self, path: &mut Path, now: Time, at: usize, segment: Segment) {
         let (mut payload, mut prompt) = (Payload::Tcp(segment), Prompt::Packet);
         loop {
             let reply = self.ends[at].answer(now, prompt, &mut payload);
             let sent = match reply {
-                Reply::Refused => break,
+                Reply::Refused => panic!("an end refuses {prompt:?}"),
                 Reply::First { sent } => Some(sent),
                 Reply::Whole { sent, .. } => sent,
                 Reply::Brief { sent, .. } => sent.then_some(0),
@@ -137,14 +134,16 @@ impl Ends {
                     continue;
                 }
             }
-            self.in_place += 1;
-            return true;
+            return;
         }
-        match prompt {
-            Prompt::More => self.enter(path, now, at, Input::Acted, &[]),
-            _ => assert_eq!(payload, Payload::Tcp(segment), "nothing has happened"),
+    }
+
+    /// A packet arrives and is handed in one `way` or the other.
+    fn take_packet(&mut self, path: &mut Path, now: Time, at: usize, segment: Segment, way: Way) {
+        match way {
+            Way::General => self.enter(path, now, at, Input::Packet(&Payload::Tcp(segment)), &[]),
+            Way::InPlace => self.answer(path, now, at, segment),
         }
-        matches!(prompt, Prompt::More)
     }
 }
 
@@ -161,19 +160,15 @@ fn through_the_seam(settings: Settings, loss: u64, end: Time, way: Way) -> (Path
                 ends.enter(&mut path, now, at, Input::Timeout, &[]);
             }
             Some(segment) => {
-                if way == Way::General || !ends.answer(&mut path, now, at, segment) {
-                    ends.enter(&mut path, now, at, Input::Packet(&Payload::Tcp(segment)), &[]);
-                }
+                ends.take_packet(&mut path, now, at, segment, way);
             }
         }
         asked.push(ends.answers);
     }
-    let Ends { ends, answers, in_place, .. } = ends;
+    let Ends { ends, answers, .. } = ends;
     assert_eq!(answers[1].delivered, 300_000);
     assert!(ends[0].has_finished() && ends[1].has_been_closed() && !ends[1].has_finished());
     assert_eq!(ends[0].counters().bytes_acked, 300_000);
-    let least = if loss == u64::MAX { 50 } else { 1 };
-    assert!(way == Way::General || in_place >= least, "{in_place} were answered in place");
     (path, asked)
 }
 
@@ -236,6 +231,71 @@ fn an_answer_in_place_is_that_of_the_general_way() {
             let (in_place, answered) = through_the_seam(settings, loss, end, Way::InPlace);
             assert_eq!(in_place.sent, general.sent, "{config:?} with a loss in {loss}");
             assert_eq!(answered, asked, "{config:?} with a loss in {loss}");
+        }
+    }
+}
+
+/// The openings of a connection, and with which congestion marks.
+fn openings() -> impl Iterator<Item = serde_json::Value> {
+    let opened = [
+        serde_json::json!({}),
+        serde_json::json!({ "handshake": false }),
+        serde_json::json!({ "handshake": false, "syn": true }),
+        serde_json::json!({ "fast_open": "no-cookie" }),
+    ];
+    opened.into_iter().flat_map(|opened| {
+        [serde_json::json!(false), serde_json::json!(true), serde_json::json!("accurate")].map(|ecn| {
+            let mut config = opened.clone();
+            config["ecn"] = ecn;
+            config
+        })
+    })
+}
+
+/// Data go one way or both, while a share of the segments is lost or marked, drawn by `seed`.
+fn disturbed(settings: Settings, seed: u64, both: bool, way: Way) -> (Path, Vec<[Answer; 2]>) {
+    let (mut path, mut ends, mut asked) = (Path::new(u64::MAX), Ends::new(settings), Vec::new());
+    let acts = [Act::Accept, Act::Write(Bytes::new(50_000)), Act::Close];
+    ends.enter(&mut path, Time::ZERO, 1, Input::Acted, if both { &acts } else { &acts[..1] });
+    ends.enter(&mut path, Time::ZERO, 0, Input::Acted, &[Act::Open, Act::Write(Bytes::new(100_000)), Act::Close]);
+    let (mut state, end) = (seed, Time::ZERO + Duration::from_secs(300));
+    while let Some((now, at, segment)) = path.next(ends.timers, end) {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        let percent = (state >> 33) % 100;
+        match segment {
+            None => {
+                ends.timers[at] = Time::MAX;
+                ends.enter(&mut path, now, at, Input::Timeout, &[]);
+            }
+            Some(_) if percent < 3 * seed => {} // lost
+            Some(mut segment) => {
+                if percent >= 97 && segment.ecn != Ecn::NotEct {
+                    segment.ecn = Ecn::Ce;
+                }
+                ends.take_packet(&mut path, now, at, segment, way);
+            }
+        }
+        asked.push(ends.answers);
+    }
+    (path, asked)
+}
+
+/// However a connection is opened, with whatever marks, and whatever is lost.
+#[test]
+fn any_segment_may_be_answered_in_place() {
+    for profile in Profile::ALL {
+        for kind in ["cubic", "peach", "prague"] {
+            for mut config in openings() {
+                config["congestion"] = serde_json::json!({ "kind": kind });
+                config["profile"] = serde_json::to_value(profile).unwrap();
+                let settings = serde_json::from_value::<TcpConfig>(config.clone()).unwrap().resolve(1500);
+                for (seed, both) in (0..4).flat_map(|seed| [(seed, false), (seed, true)]) {
+                    let (general, asked) = disturbed(settings.clone(), seed, both, Way::General);
+                    let (in_place, answered) = disturbed(settings.clone(), seed, both, Way::InPlace);
+                    assert_eq!(in_place.sent, general.sent, "{config}, seed {seed}, both ways: {both}");
+                    assert_eq!(answered, asked, "{config}, seed {seed}, both ways: {both}");
+                }
+            }
         }
     }
 }

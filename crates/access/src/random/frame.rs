@@ -263,6 +263,7 @@ impl RandomFrame {
                 alone
             }
         };
+        debug_assert!(self.bursts.are_subtracted(), "what is lost is subtracted too");
         self.counters.collided_bursts += (self.bursts.bursts() - alone) as u64;
         let lost = self.bursts.lost().len();
         self.counters.decoded_packets += (self.bursts.packets() - lost) as u64;

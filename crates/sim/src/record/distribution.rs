@@ -207,6 +207,11 @@ mod tests {
     }
 
     #[test]
+    fn no_delays_have_no_percentile() {
+        assert_eq!((Distribution::default().p95(), Distribution::default().quantile(0.5)), (None, None));
+    }
+
+    #[test]
     fn every_number_of_few_has_its_percentile() {
         let (mut distribution, mut all) = (Distribution::default(), Vec::new());
         let mut state = 7u64;

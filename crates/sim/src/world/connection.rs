@@ -230,11 +230,13 @@ impl Connections {
         }
         let (sent, last) = match end.protocol.answer(now, prompt, payload) {
             Reply::Brief { sent, delivered } => {
-                end.advance(now, id.way, site, delivered, under);
+                let advanced = end.advance(now, id.way, site, delivered, under);
+                debug_assert!(!advanced || end.reader == Reader::Sink, "an application is told of data");
                 (sent.then_some(0), true)
             }
             Reply::Whole { sent, answer } => {
-                end.note(now, id, site, &answer, under);
+                let advanced = end.note(now, id, site, &answer, under);
+                debug_assert!(!advanced || end.reader == Reader::Sink, "an application is told of data");
                 (sent, true)
             }
             Reply::First { sent } => (Some(sent), false),
@@ -307,7 +309,7 @@ impl Reader {
     /// Whether all that is done about a packet is that its endpoint takes it.
     #[inline]
     fn only_takes(self, payload: &Payload) -> bool {
-        self == Reader::Sink || matches!(self, Reader::Application(_)) && !payload.has_data()
+        self == Reader::Sink || matches!(self, Reader::Application(_)) && !payload.brings_data()
     }
 }
 

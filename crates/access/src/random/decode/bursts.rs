@@ -158,8 +158,7 @@ impl Bursts {
 
     /// Removes everything; then there are so many empty slots.
     pub(in crate::random) fn clear(&mut self, slots: usize) {
-        let before = &self.left[..self.slots];
-        debug_assert!(before.iter().all(|&left| left == 0), "a frame that was decoded leaves no bursts");
+        debug_assert!(self.are_subtracted(), "a frame that was decoded leaves no bursts");
         if self.left.len() < slots {
             // A new vector: the allocator has zeroed memory without writing it.
             self.left = vec![0; slots.max(USUAL_SLOTS)];
@@ -232,6 +231,11 @@ impl Bursts {
     /// Takes all bursts away.
     pub(in crate::random) fn empty_slots(&mut self) {
         self.left[..self.slots].fill(0);
+    }
+
+    /// Whether no slot has a burst: of a frame that was decoded.
+    pub(in crate::random) fn are_subtracted(&self) -> bool {
+        self.left[..self.slots].iter().all(|&left| left == 0)
     }
 
     /// Calls `work` with the slots of all packets. Usual numbers of replicas and slots have types of their own, for

@@ -24,7 +24,7 @@ impl Connection {
         } else if segment.len > 0 && self.send.is_at_rest() && self.probes_to_acknowledge == 0 {
             self.answer_data(now, segment)
         } else {
-            self.take_plain(now, segment).then(|| self.send_in_place(now, segment))
+            self.take_plain(now, segment).then(|| self.send_plain(now, segment))
         }
     }
 
@@ -44,6 +44,15 @@ impl Connection {
     /// Writes the next segment, if any may go now, in place of `segment`.
     #[inline(always)]
     pub fn send_in_place(&mut self, now: Time, segment: &mut Segment) -> InPlace {
+        match self.marks.accurate {
+            None => self.send_plain(now, segment),
+            Some(_) => self.poll_in_place(now, segment),
+        }
+    }
+
+    /// The same without accurate ECN.
+    #[inline(always)]
+    fn send_plain(&mut self, now: Time, segment: &mut Segment) -> InPlace {
         if self.state == State::Established && !self.recv.ack_due() && self.probes_to_acknowledge == 0 {
             match self.send.next_full(now) {
                 NextFull::Unknown => {}
@@ -86,7 +95,7 @@ impl Connection {
         true
     }
 
-    /// Writes a full segment of new data, as [`Connection::transmit`].
+    /// Writes a full segment of new data, without a FIN, CWR or the counts of accurate ECN.
     #[inline(always)]
     fn write_full(&mut self, now: Time, segment: &mut Segment, seq: u64, push: bool) {
         self.recv.fill(now, segment, seq, if push { Flags::ACK | Flags::PSH } else { Flags::ACK });

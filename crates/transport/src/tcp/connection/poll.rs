@@ -56,7 +56,7 @@ impl Connection {
         (handshakes && due).then(|| self.write_syn(now, segment))
     }
 
-    /// As [`Connection::poll_segment`].
+    /// As [`Connection::poll_segment`], and whether others may follow, by [`Connection::rests`].
     #[inline(never)]
     pub(super) fn poll_in_place(&mut self, now: Time, segment: &mut Segment) -> InPlace {
         match self.poll_segment(now, segment) {

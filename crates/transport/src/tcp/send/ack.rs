@@ -88,9 +88,6 @@ impl Sender {
     #[inline(always)]
     pub(super) fn advance(&mut self, now: Time, ack: &Ack, counters: &mut Counters) {
         let in_flight_before = self.board.out();
-        self.timer.window_probes = 0;
-        self.timer.timeouts = 0;
-        self.update_window(now, ack);
         self.board.move_una(ack.ack);
         let first = self.board.first_sent_at();
         let Some((acked, last)) = self.take_plain(now, counters) else { return };

@@ -312,6 +312,9 @@ impl Sender {
             && self.tail.high.is_none()
             && self.board.is_plain_up_to(ack.ack)
         {
+            self.timer.window_probes = 0;
+            self.timer.timeouts = 0;
+            self.update_window(now, ack);
             if self.ns2.is_some() {
                 self.advance_as_ns2(now, ack, counters);
             } else {

@@ -70,9 +70,6 @@ impl Sender {
     /// As [`Sender::handle_as_ns2`], with an acknowledgment as of [`Sender::advance`].
     pub(super) fn advance_as_ns2(&mut self, now: Time, ack: &Ack, counters: &mut Counters) {
         let before = self.before();
-        self.timer.window_probes = 0;
-        self.timer.timeouts = 0;
-        self.update_window(now, ack);
         self.board.move_una(ack.ack);
         let Some((acked, last)) = self.take_plain(now, counters) else { return };
         self.measure_as_ns2(now, ack, counters);

@@ -200,7 +200,7 @@ impl Arrived {
     /// Adds `range`, and to `new` those of its numbers that are in no run yet, in order.
     pub fn insert(&mut self, range: Range<u64>, new: &mut Vec<u64>) {
         let first = self.runs.partition_point(|run| run.end < range.start);
-        let Some(run) = self.runs.get_mut(first).filter(|run| run.start <= range.end) else {
+        let Some(run) = self.runs.get(first).filter(|run| run.start <= range.end) else {
             if !range.is_empty() {
                 new.extend(range.clone());
                 self.runs.insert(first, range);
