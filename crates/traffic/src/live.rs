@@ -5,8 +5,8 @@
 //! notice: a study of repair over UDP, or of codecs that conceal a lost packet.
 
 pub mod catch_up;
-mod viewer;
 mod report;
+mod viewer;
 
 use std::collections::VecDeque;
 
