@@ -9,6 +9,7 @@ import os
 import random
 import shlex
 import shutil
+import signal
 import subprocess
 import threading
 import urllib.request
@@ -160,6 +161,11 @@ def viewed(arguments: list[str], command: Callable[..., Outcome], monkeypatch: p
 
     monkeypatch.setattr(view, "built", lambda: page)
     monkeypatch.setattr(webbrowser, "open", browse)
-    outcome = command(*arguments)
+    # A process in the background ignores Ctrl-C.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        outcome = command(*arguments)
+    finally:
+        signal.signal(signal.SIGINT, before)
     assert read == [b"the page"]
     return outcome
