@@ -238,7 +238,7 @@ impl Payload {
         }
     }
 
-    /// Whether the application may get data by it: it has some, or is a SYN, after which data that came before it count.
+    /// Whether the application may get data by it: it has some, or is a SYN, which data that came earlier wait for.
     #[inline]
     pub fn brings_data(&self) -> bool {
         self.has_data() || matches!(self, Payload::Tcp(segment) if segment.flags.has(crate::Flags::SYN))
@@ -450,9 +450,9 @@ pub trait Endpoint: Send {
     /// times that its data were sent before. `send` may keep the box and leave another of any content.
     fn handle(&mut self, now: Time, input: Input<'_>, blank: &mut Box<Payload>, send: &mut SendPacket<'_>) -> Answer;
 
-    /// As [`Endpoint::handle`] with a packet that has arrived in `payload`, or with an act of the application: the packet
-    /// that is to be sent then is written into `payload`. An endpoint may refuse any prompt but [`Prompt::More`] after a
-    /// [`Reply::First`].
+    /// As [`Endpoint::handle`] with a packet that has arrived in `payload`, or with an act of the application: the
+    /// packet that is to be sent then is written into `payload`. An endpoint may refuse any prompt but
+    /// [`Prompt::More`] after a [`Reply::First`].
     fn answer(&mut self, _now: Time, _prompt: Prompt, _payload: &mut Payload) -> Reply {
         Reply::Refused
     }

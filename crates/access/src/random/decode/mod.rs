@@ -203,7 +203,7 @@ impl<'a, 'b, S: Slots<'a>> Decoding<'b, S> {
         Decoding { slots, looks, waiting, neighbours, lost }
     }
 
-    /// Decodes the frame in so many iterations. Afterwards the rule has subtracted all bursts, those of lost packets too.
+    /// Decodes the frame in so many iterations. Then the rule has subtracted all bursts, those of lost packets too.
     #[inline(always)]
     fn iterate(mut self, iterations: u32, mut rule: impl Rule) {
         let mut share = ITERATIONS_OF_A_PART;
