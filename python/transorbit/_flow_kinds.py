@@ -1,4 +1,4 @@
-"""The kind of a flow, by the reports that its row of a summary has."""
+"""The kind of a flow, by the columns that have a value in its row of a summary."""
 
 from __future__ import annotations
 
@@ -7,17 +7,22 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+# What only flows of a kind have: a congestion controller, a listener to a call, a viewer of stored or live video.
+CONTROLLED = "congestion"
+VOICE = "lost_late"
+VIDEO = "rebuffers"
+
 
 def is_controlled(flow: Mapping[str, Any]) -> bool:
     """Whether a congestion controller sends the flow."""
-    return flow.get("congestion") is not None
+    return flow.get(CONTROLLED) is not None
 
 
 def is_voice(flow: Mapping[str, Any]) -> bool:
     """Whether somebody listens to a call."""
-    return flow.get("lost_late") is not None
+    return flow.get(VOICE) is not None
 
 
 def is_video(flow: Mapping[str, Any]) -> bool:
     """Whether somebody watches, stored or live."""
-    return flow.get("rebuffers") is not None
+    return flow.get(VIDEO) is not None

@@ -6,7 +6,7 @@ import sys
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from transorbit import _columns
+from transorbit import _columns, _flow_kinds
 from transorbit._numbers import NONE, counted, decimals, delay, delay_unit, number, percent, quantity, rate, several
 from transorbit.cli.tables import facts, table
 
@@ -206,10 +206,10 @@ def _tells(name: str) -> pl.Expr:
     import polars as pl
 
     if name in _OF_CONTROLLED or name == "loss_ratio":
-        is_controlled = pl.col("congestion").is_not_null()
+        is_controlled = pl.col(_flow_kinds.CONTROLLED).is_not_null()
         return is_controlled if name in _OF_CONTROLLED else ~is_controlled
     if name in _OF_VOICE:
-        return pl.col("lost_late").is_not_null()
+        return pl.col(_flow_kinds.VOICE).is_not_null()
     known = name if name in _OF_SOME else "access_kind" if name == "first_packet_s" else "id"
     return pl.col(known).is_not_null()
 
@@ -254,7 +254,7 @@ def _users(result: Result) -> Iterator[Fact]:
     if any(lost.values()) and sent:
         named = ", ".join(f"{count} {words}" for words, count in lost.items() if count)
         yield "lost", f"{percent(sum(lost.values()) / sent)} of the packets with data: {named}"
-    voices = flows.drop_nulls("lost_late")
+    voices = flows.drop_nulls(_flow_kinds.VOICE)
     if late := total(voices, "lost_late"):
         received = total(voices, "received_packets")
         yield "late", f"{percent(late / received)} of the packets of calls that arrived: {late}"

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import polars as pl
 from matplotlib.ticker import MaxNLocator
 
+from transorbit import _flow_kinds
 from transorbit.plots import heading, run, style
 
 if TYPE_CHECKING:
@@ -121,7 +122,7 @@ def _name(flow: dict[str, Any]) -> str:
 
 def _experience(result: Result) -> str:
     """Stalls of all viewers together."""
-    flows = result.flows.drop_nulls("rebuffers")
+    flows = result.flows.drop_nulls(_flow_kinds.VIDEO)
     stalls, stalled_s = int(flows["rebuffers"].sum()), flows["rebuffer_s"].sum()
     viewers = f" of {len(flows)} viewers" if len(flows) > 1 else ""
     return f"{stalls} stalls{viewers}, {stalled_s:.3g} s in all"
