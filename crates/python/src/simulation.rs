@@ -176,7 +176,11 @@ impl Record {
 impl Record {
     /// The summary as JSON.
     fn summary_json(&self, py: Python<'_>) -> String {
-        py.detach(|| serde_json::to_string(&self.inner.summary)).expect("a summary is JSON")
+        py.detach(|| {
+            let mut text = Vec::new();
+            self.inner.write_summary(&self.numbers, &mut text).expect("memory takes everything");
+            String::from_utf8(text).expect("JSON is UTF-8")
+        })
     }
 
     /// The summary as JSON with an empty list of flows.

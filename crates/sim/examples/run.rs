@@ -41,9 +41,10 @@ fn run(file: &Path, mut arguments: impl Iterator<Item = String>) -> Result<(), B
         simulation.record_packets(Path::new(&folder))?;
     }
     simulation.advance(Time::MAX)?;
-    let summary = simulation.finish(false)?.summary;
+    let mut record = simulation.finish(false)?;
+    let numbers = record.summary.numbers_json();
     let mut output = BufWriter::with_capacity(1 << 20, std::io::stdout().lock());
-    serde_json::to_writer(&mut output, &summary)?;
+    record.write_summary(&numbers, &mut output)?;
     writeln!(output)?;
     Ok(output.flush()?)
 }

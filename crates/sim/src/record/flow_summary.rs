@@ -100,6 +100,14 @@ macro_rules! flow_columns {
                     }),+
                 })
             }
+
+            /// Appends the members of its JSON object, a comma before each. They are those of its `Serialize`, whose
+            /// keys are looked through for characters to escape.
+            pub(super) fn write_members(&self, text: &mut Vec<u8>) {
+                $(if true $(&& is_written!($how, self.$field))? {
+                    self.$field.write(text, concat!(", \"", stringify!($field), "\": "));
+                })+
+            }
         }
 
         /// One row for each flow.
@@ -121,6 +129,16 @@ macro_rules! flow_columns {
                 _ => None,
             }
         }
+    };
+}
+
+/// Whether a key is in the JSON object.
+macro_rules! is_written {
+    (optional, $value:expr) => {
+        $value.is_some()
+    };
+    (flat, $value:expr) => {
+        true
     };
 }
 

@@ -2,10 +2,12 @@
 
 use std::borrow::Cow;
 
+use serde::Serialize;
 use units::report::Reported;
 
 use super::drops::Lost;
 use super::pep_summary::PepSummary;
+use super::text::write_member;
 
 /// A table by columns of equal length.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -81,7 +83,13 @@ impl Column {
 }
 
 /// A value of a report that is a column of a table, several, or none.
-pub(crate) trait Cell: Sized {
+pub(crate) trait Cell: Sized + Serialize {
+    /// Appends it to the text of a JSON object: `key` as [`write_member`] takes it, and the value.
+    #[inline]
+    fn write(&self, text: &mut Vec<u8>, key: &str) {
+        write_member(text, key, self);
+    }
+
     /// Adds the columns of `values`, one called `name` if it is one.
     fn add<'a>(table: &mut Table, name: &'static str, values: impl Iterator<Item = &'a Self> + Clone)
     where
@@ -120,6 +128,14 @@ cells! {
 }
 
 impl Cell for Lost {
+    fn write(&self, text: &mut Vec<u8>, _: &str) {
+        for (name, count) in self.columns() {
+            text.extend_from_slice(b", \"");
+            text.extend_from_slice(name.as_bytes());
+            write_member(text, "\": ", &count);
+        }
+    }
+
     fn add<'a>(table: &mut Table, _: &'static str, values: impl Iterator<Item = &'a Self> + Clone) {
         for (index, (name, _)) in Lost::default().columns().enumerate() {
             table.count(name, values.clone().map(|lost| lost.columns().nth(index).map_or(0, |(_, count)| count)));
