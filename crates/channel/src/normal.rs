@@ -134,6 +134,7 @@ impl Normals {
     }
 
     /// The next numbers, as many as there is room for.
+    #[inline]
     pub(crate) fn fill(&mut self, mut numbers: &mut [f32]) {
         while !numbers.is_empty() {
             let (_, run) = self.run(numbers.len());
