@@ -142,7 +142,7 @@ impl Simulation {
     fn finish(&self, py: Python<'_>, partial: bool) -> PyResult<Record> {
         let record = py.detach(|| Some(self.lock().take()?.finish(partial))).ok_or_else(finished)?.map_err(broken)?;
         self.raise()?;
-        Ok(Record::new(record))
+        Ok(Record { inner: record })
     }
 }
 
@@ -161,15 +161,6 @@ pub(crate) fn broken(error: sim::RunError) -> PyErr {
 #[pyclass(module = "transorbit._core", frozen)]
 pub(crate) struct Record {
     inner: sim::Record,
-    /// The summary without its flows, as JSON.
-    numbers: String,
-}
-
-impl Record {
-    fn new(mut inner: sim::Record) -> Record {
-        let numbers = inner.summary.numbers_json();
-        Record { inner, numbers }
-    }
 }
 
 #[pymethods]
@@ -178,14 +169,14 @@ impl Record {
     fn summary_json(&self, py: Python<'_>) -> String {
         py.detach(|| {
             let mut text = Vec::new();
-            self.inner.write_summary(&self.numbers, &mut text).expect("memory takes everything");
+            self.inner.write_summary(&mut text).expect("writing to memory does not fail");
             String::from_utf8(text).expect("JSON is UTF-8")
         })
     }
 
     /// The summary as JSON with an empty list of flows.
     fn numbers_json(&self) -> &str {
-        &self.numbers
+        &self.inner.numbers
     }
 
     /// Number of flows.

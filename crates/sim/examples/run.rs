@@ -41,10 +41,9 @@ fn run(file: &Path, mut arguments: impl Iterator<Item = String>) -> Result<(), B
         simulation.record_packets(Path::new(&folder))?;
     }
     simulation.advance(Time::MAX)?;
-    let mut record = simulation.finish(false)?;
-    let numbers = record.summary.numbers_json();
+    let record = simulation.finish(false)?;
     let mut output = BufWriter::with_capacity(1 << 20, std::io::stdout().lock());
-    record.write_summary(&numbers, &mut output)?;
+    record.write_summary(&mut output)?;
     writeln!(output)?;
     Ok(output.flush()?)
 }

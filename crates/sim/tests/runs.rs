@@ -89,34 +89,35 @@ fn series_add_up_to_the_summary() {
 #[test]
 fn the_text_of_a_summary_is_its_json() {
     let web = "flows.0.traffic={ kind = \"web\", main = \"10 kB\", reading = \"1 s\" }";
-    let voice = ["flows.0.transport=udp", "flows.0.traffic=voice"];
-    for edits in [&[web][..], &voice, &["flows.0.count=1001", "duration=1 s"], &["flows.0.start_spread=1 h"]] {
-        let mut record = run(LABORATORY, edits);
-        let whole = serde_json::to_string(&record.summary).unwrap();
-        let (numbers, mut text) = (record.summary.numbers_json(), Vec::new());
-        record.write_summary(&numbers, &mut text).unwrap();
-        // No text of these flows has a comma or a colon.
-        let plain = String::from_utf8(text).unwrap().replace(", ", ",").replace(": ", ":").replace("\n    ", "");
-        assert_eq!(plain.replace("}\n]", "}]"), whole, "{edits:?}");
+    let title = "title=\"Übung: \\\"flows\\\":[] \\\\\"";
+    for edits in [
+        &[web, title][..],
+        &["flows.0.transport=udp", "flows.0.traffic=voice"],
+        &["flows.0.transport=quic", "record.queue_delays=true"],
+        &["flows.0.traffic=dash", "duration=4 s"],
+        &["flows.0.count=801", "duration=1 s"],
+        &["flows.0.start_spread=1 h"],
+    ] {
+        let record = run(LABORATORY, edits);
+        let mut text = Vec::new();
+        record.write_summary(&mut text).unwrap();
+        let json = serde_json::to_string(&record.summary).unwrap();
+        // Both read back: the last bit of a number may change when it is read.
+        let read = |text: &str| serde_json::from_str::<Json>(text).unwrap();
+        assert_eq!(read(str::from_utf8(&text).unwrap()), read(&json), "{edits:?}");
+        assert_eq!(record.numbers, serde_json::to_string(&sim::Summary { flows: vec![], ..record.summary }).unwrap());
     }
 }
 
 #[test]
 fn flows_are_told_in_parts() {
-    let mut record = run(LABORATORY, &["flows.0.count=5"]);
+    let record = run(LABORATORY, &["flows.0.count=5"]);
     let part = |range| serde_json::from_str::<Json>(&format!("[{}]", record.flow_lines(range))).unwrap();
     let joined = [part(0..3), part(3..9)].iter().flat_map(|part| part.as_array().unwrap().clone()).collect();
     assert_eq!(Json::Array(joined), part(0..5));
     assert_eq!((part(5..6), part(7..9)), (json!([]), json!([])));
     assert!(record.flow_lines(0..2).starts_with("\n    {\"id\": 0, \"user\": 0, \"direction\": \"down\", "));
     assert_eq!(record.flow_lines(0..2).lines().count(), 3);
-
-    let whole = serde_json::to_value(&record.summary).unwrap();
-    let numbers: Json = serde_json::from_str(&record.summary.numbers_json()).unwrap();
-    assert_eq!(numbers["flows"], json!([]));
-    let keys = |summary: &Json| summary.as_object().unwrap().keys().cloned().collect::<Vec<_>>();
-    assert_eq!(keys(&numbers), keys(&whole));
-    assert_eq!(record.summary.flows.len(), 5, "they are still there");
 }
 
 #[test]

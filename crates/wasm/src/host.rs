@@ -108,9 +108,9 @@ impl Host {
                 Ok(bytes(&json!({ "now_s": run.now().as_secs_f64() })))
             }
             Request::Finish { partial } => {
-                let mut record = self.run.take().ok_or_else(no_run)?.finish(partial).map_err(Refusal::plain)?;
-                let (numbers, mut summary) = (record.summary.numbers_json(), Vec::new());
-                record.write_summary(&numbers, &mut summary).map_err(Refusal::plain)?;
+                let record = self.run.take().ok_or_else(no_run)?.finish(partial).map_err(Refusal::plain)?;
+                let mut summary = Vec::new();
+                record.write_summary(&mut summary).map_err(Refusal::plain)?;
                 self.record = Some(record);
                 Ok(summary)
             }

@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use serde::{Serialize, Serializer};
 use units::report::{Line, Reported};
 
+use super::member::key;
+
 /// Why a packet is lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Loss {
@@ -51,6 +53,7 @@ macro_rules! reasons {
         const NAMES: &[&str] = &[$($name),+];
         const COLUMN_OF: &[usize] = &[$(index($column, COLUMNS)),+];
         const COLUMNS: &[&str] = &[$($(of_new_column($column, $label),)?)+];
+        const KEYS: &[&str] = &[$($(of_new_column(key!($column), $label),)?)+];
         const LINES: &[Line] = &[$($(Line::new($column, Some($label), $meaning),)?)+];
 
         impl Loss {
@@ -165,6 +168,11 @@ impl Lost {
     /// The columns with their counts.
     pub fn columns(&self) -> impl Iterator<Item = (&'static str, u64)> {
         COLUMNS.iter().copied().zip(self.0)
+    }
+
+    /// The keys in JSON with their counts.
+    pub(super) fn members(&self) -> impl Iterator<Item = (&'static str, u64)> {
+        KEYS.iter().copied().zip(self.0)
     }
 
     /// All of them.

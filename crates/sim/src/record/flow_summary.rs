@@ -6,6 +6,7 @@ use units::{Duration, Time};
 
 use super::drops::Lost;
 use super::flow::FlowRecord;
+use super::member::{key, write_object};
 use super::pep_summary::PepSummary;
 use super::table::{Cell, Table};
 
@@ -101,12 +102,14 @@ macro_rules! flow_columns {
                 })
             }
 
-            /// Appends the members of its JSON object, a comma before each. They are those of its `Serialize`, whose
-            /// keys are looked through for characters to escape.
-            pub(super) fn write_members(&self, text: &mut Vec<u8>) {
-                $(if true $(&& is_written!($how, self.$field))? {
-                    self.$field.write(text, concat!(", \"", stringify!($field), "\": "));
-                })+
+            /// Appends its JSON. The members are those of `Serialize`, which searches each key for characters to
+            /// escape.
+            pub(super) fn write_json(&self, text: &mut Vec<u8>) {
+                write_object(text, |text| {
+                    $(if true $(&& is_written!($how, self.$field))? {
+                        self.$field.write(text, key!(stringify!($field)));
+                    })+
+                });
             }
         }
 
@@ -132,7 +135,7 @@ macro_rules! flow_columns {
     };
 }
 
-/// Whether a key is in the JSON object.
+/// Whether a key is written, as [`units::report!`] says it.
 macro_rules! is_written {
     (optional, $value:expr) => {
         $value.is_some()

@@ -5,6 +5,7 @@ mod distribution;
 pub(crate) mod drops;
 pub(crate) mod flow;
 pub(crate) mod flow_summary;
+mod member;
 pub(crate) mod order;
 mod pep_summary;
 pub(crate) mod recorder;
@@ -25,16 +26,13 @@ pub use pep_summary::PepSummary;
 pub use summary::{ChannelSummary, Conservation, PathSummary, Summary, UsersSummary};
 pub use table::{Column, Table};
 
-/// The bytes of a flow's line, about.
-const LINE: usize = 1500;
-/// Flows whose text is made at once: half a megabyte.
-const PART: usize = 500;
-
 /// The result of a run.
 #[derive(Clone, Debug)]
 pub struct Record {
     /// The key numbers.
     pub summary: Summary,
+    /// The summary as JSON with an empty list of flows.
+    pub numbers: String,
     /// One row for each instant and flow; empty if the scenario keeps no series.
     pub series: Table,
     /// One row for each event, if the run was watched: see [`Simulation::watch`](crate::Simulation::watch).
@@ -57,35 +55,18 @@ impl Record {
         flow_summary::report_table(&self.summary.flows, report)
     }
 
-    /// Writes the summary as JSON, each flow on a line of its own. `numbers`: from [`Summary::numbers_json`].
-    ///
-    /// # Errors
-    /// Those of the writer.
-    pub fn write_summary(&self, numbers: &str, writer: &mut impl Write) -> io::Result<()> {
-        const NO_FLOWS: &str = "\"flows\":[]";
-        let (before, after) = numbers.split_once(NO_FLOWS).expect("there is a list of flows");
-        writer.write_all(before.as_bytes())?;
-        writer.write_all(NO_FLOWS.trim_end_matches(']').as_bytes())?;
-        for first in (0..self.summary.flows.len()).step_by(PART) {
-            writer.write_all(if first == 0 { b"" } else { b"," })?;
-            writer.write_all(self.flow_lines(first..first + PART).as_bytes())?;
-        }
-        write!(writer, "\n]{after}")
-    }
-
     /// These flows of the summary as elements of a JSON array, each on a line of its own. Flows that do not exist are
     /// left out.
     pub fn flow_lines(&self, flows: Range<usize>) -> String {
         let end = flows.end.min(self.summary.flows.len());
-        let flows = &self.summary.flows[flows.start.min(end)..end];
-        let mut text = Vec::with_capacity(flows.len() * LINE);
-        for (number, flow) in flows.iter().enumerate() {
-            text.extend_from_slice(if number == 0 { b"\n   " } else { b",\n   " });
-            let start = text.len();
-            flow.write_members(&mut text);
-            text[start..start + 2].copy_from_slice(b" {"); // in place of the first comma
-            text.push(b'}');
-        }
-        String::from_utf8(text).expect("JSON is UTF-8")
+        text::flow_lines(&self.summary.flows[flows.start.min(end)..end])
+    }
+
+    /// Writes the summary as JSON, each flow on a line of its own.
+    ///
+    /// # Errors
+    /// Those of the writer.
+    pub fn write_summary(&self, writer: &mut impl Write) -> io::Result<()> {
+        text::write_summary(&self.numbers, &self.summary.flows, writer)
     }
 }

@@ -51,12 +51,9 @@ report! {
 }
 
 impl Summary {
-    /// Returns the summary as JSON with an empty list of flows.
-    pub fn numbers_json(&mut self) -> String {
-        let flows = std::mem::take(&mut self.flows);
-        let text = serde_json::to_string(self).expect("a summary is JSON");
-        self.flows = flows;
-        text
+    /// Returns the summary as JSON.
+    pub(crate) fn json(&self) -> String {
+        serde_json::to_string(self).expect("a summary is JSON")
     }
 }
 

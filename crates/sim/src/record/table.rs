@@ -6,8 +6,8 @@ use serde::Serialize;
 use units::report::Reported;
 
 use super::drops::Lost;
+use super::member::write_member;
 use super::pep_summary::PepSummary;
-use super::text::write_member;
 
 /// A table by columns of equal length.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -82,9 +82,9 @@ impl Column {
     }
 }
 
-/// A value of a report that is a column of a table, several, or none.
+/// A value of a flow: one member of its JSON object and one column of a table, several, or none.
 pub(crate) trait Cell: Sized + Serialize {
-    /// Appends it to the text of a JSON object: `key` as [`write_member`] takes it, and the value.
+    /// Appends it to the members of the flow's JSON object, under a key as [`write_member`] takes it.
     #[inline]
     fn write(&self, text: &mut Vec<u8>, key: &str) {
         write_member(text, key, self);
@@ -129,11 +129,7 @@ cells! {
 
 impl Cell for Lost {
     fn write(&self, text: &mut Vec<u8>, _: &str) {
-        for (name, count) in self.columns() {
-            text.extend_from_slice(b", \"");
-            text.extend_from_slice(name.as_bytes());
-            write_member(text, "\": ", &count);
-        }
+        self.members().for_each(|(key, count)| write_member(text, key, &count));
     }
 
     fn add<'a>(table: &mut Table, _: &'static str, values: impl Iterator<Item = &'a Self> + Clone) {

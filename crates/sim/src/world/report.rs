@@ -108,14 +108,15 @@ impl World {
             events: self.under.ledger.recorder.digest.events(),
             conservation,
             users: self.users_summary(&flows),
-            flows: flows.summaries,
+            flows: Vec::new(),
         };
+        let (numbers, summary) = (summary.json(), Summary { flows: flows.summaries, ..summary });
         let watch = self.under.ledger.recorder.watch();
         let (events, more_events, packets) = watch.map_or_else(Default::default, |watch| {
             let (events, more) = watch.events();
             (events, more, watch.packets())
         });
-        Ok(Record { series, events, more_events, packets, summary })
+        Ok(Record { series, events, more_events, packets, summary, numbers })
     }
 
     /// Counts every packet in two ways: by the world's ledger, and by asking the machines that hold packets.
