@@ -176,7 +176,7 @@ impl Record {
 
     /// The summary as JSON with an empty list of flows.
     fn numbers_json(&self) -> &str {
-        &self.inner.numbers
+        self.inner.numbers_json()
     }
 
     /// Number of flows.

@@ -31,8 +31,8 @@ pub use table::{Column, Table};
 pub struct Record {
     /// The key numbers.
     pub summary: Summary,
-    /// The summary as JSON with an empty list of flows.
-    pub numbers: String,
+    /// See [`Record::numbers_json`].
+    pub(crate) numbers: String,
     /// One row for each instant and flow; empty if the scenario keeps no series.
     pub series: Table,
     /// One row for each event, if the run was watched: see [`Simulation::watch`](crate::Simulation::watch).
@@ -53,6 +53,11 @@ impl Record {
     /// and the numbers of the report. Without such a flow there is only `flow`; `None` if there is no such report.
     pub fn reports(&self, report: &str) -> Option<Table> {
         flow_summary::report_table(&self.summary.flows, report)
+    }
+
+    /// The summary as JSON with an empty list of flows, as it was when the run ended.
+    pub fn numbers_json(&self) -> &str {
+        &self.numbers
     }
 
     /// These flows of the summary as elements of a JSON array, each on a line of its own. Flows that do not exist are

@@ -383,7 +383,7 @@ impl Sender {
     }
 
     /// Returns a controller's sample of an acknowledgment, from the scoreboard, the totals and the clock: without
-    /// marks, and without growth of the window. Always inlined: a call would return 140 bytes in memory.
+    /// marks, and without growth of the window. Always inlined: a call would return it through memory.
     #[inline(always)]
     pub(super) fn sample(&mut self, now: Time, before: &Before, acked: u32, rtt: Option<Duration>) -> AckSample {
         let delivered = (self.totals.delivered - before.delivered) as u32;
