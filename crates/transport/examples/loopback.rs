@@ -8,7 +8,9 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use transport::{Act, CongestionConfig, Endpoint, Input, Payload, Profile, Segment, TcpConfig, TcpEnd, Wake};
+use transport::{
+    Act, CongestionConfig, EndOptions, Endpoint, Input, Payload, Profile, Segment, TcpConfig, TcpEnd, Wake,
+};
 use units::{Bytes, Duration, Time};
 
 fn main() {
@@ -28,10 +30,9 @@ fn main() {
         ..TcpConfig::default()
     };
     let settings = Arc::new(config.resolve(1500));
-    let mut client = End::new(TcpEnd::new(Arc::clone(&settings), 0), one_in);
-    let mut server = End::new(TcpEnd::new(settings, 0), 0);
-    server.act(Time::ZERO, &[Act::Accept]);
-    client.act(Time::ZERO, &[Act::Open, Act::WriteForEver]);
+    let [client, server] = TcpEnd::pair(&settings, Time::ZERO, [EndOptions::default(); 2]);
+    let (mut client, mut server) = (End::new(client, one_in), End::new(server, 0));
+    client.act(Time::ZERO, &[Act::WriteForEver]);
     let mut now = Time::ZERO;
     while server.delivered < segments * 1448 {
         now = client.next().min(server.next());
@@ -44,7 +45,7 @@ fn main() {
 
 /// An end and the pipe from it: 20 ms one way, 10 µs for each segment.
 struct End {
-    end: TcpEnd,
+    end: Box<TcpEnd>,
     wake: Time,
     delivered: u64,
     pipe: VecDeque<(Time, Box<Payload>)>,
@@ -57,7 +58,7 @@ struct End {
 }
 
 impl End {
-    fn new(end: TcpEnd, one_in: u64) -> End {
+    fn new(end: Box<TcpEnd>, one_in: u64) -> End {
         let blank = Box::new(Payload::Tcp(Segment::default()));
         End { end, wake: Time::MAX, delivered: 0, pipe: VecDeque::new(), blank, free: Time::ZERO, sent: 0, one_in }
     }

@@ -6,8 +6,8 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use transport::{
-    Act, Answer, Connection, Datagram, Endpoint, Flags, Input, Payload, Profile, Prompt, Reply, SackBlocks, Segment,
-    Settings, SynOptions, TcpConfig, TcpEnd, Wake,
+    Act, Answer, Connection, Datagram, EndOptions, Endpoint, Flags, Input, Payload, Profile, Prompt, Reply, SackBlocks,
+    Segment, Settings, SynOptions, TcpConfig, TcpEnd, Wake,
 };
 use units::{Bytes, Duration, Ecn, Time};
 use util::{at, ms, settings};
@@ -77,7 +77,7 @@ enum Way {
 
 /// Two ends, each with its timer and what it was asked last.
 struct Ends {
-    ends: [TcpEnd; 2],
+    ends: [Box<TcpEnd>; 2],
     timers: [Time; 2],
     blank: Box<Payload>,
     answers: [Answer; 2],
@@ -85,10 +85,10 @@ struct Ends {
 
 impl Ends {
     fn new(settings: Settings) -> Ends {
-        let settings = Arc::new(settings);
+        let options = EndOptions { entropy: 1, ..EndOptions::default() };
         let none = Answer { delivered: 0, acknowledged: 0, window: None, wake: Wake::Unchanged };
         Ends {
-            ends: [TcpEnd::new(Arc::clone(&settings), 1), TcpEnd::new(settings, 1)],
+            ends: TcpEnd::pair(&Arc::new(settings), Time::ZERO, [options; 2]),
             timers: [Time::MAX; 2],
             blank: Box::new(left_behind(0)),
             answers: [none; 2],
@@ -150,9 +150,8 @@ impl Ends {
 /// What was sent when through the seam, and what was asked of the ends after each input.
 fn through_the_seam(settings: Settings, loss: u64, end: Time, way: Way) -> (Path, Vec<[Answer; 2]>) {
     let (mut path, mut ends, mut asked) = (Path::new(loss), Ends::new(settings), Vec::new());
-    ends.enter(&mut path, Time::ZERO, 1, Input::Acted, &[Act::Accept]);
-    let acts = [Act::Open, Act::Write(Bytes::new(300_000)), Act::Close];
-    ends.enter(&mut path, Time::ZERO, 0, Input::Acted, &acts);
+    ends.enter(&mut path, Time::ZERO, 1, Input::Acted, &[]);
+    ends.enter(&mut path, Time::ZERO, 0, Input::Acted, &[Act::Write(Bytes::new(300_000)), Act::Close]);
     while let Some((now, at, segment)) = path.next(ends.timers, end) {
         match segment {
             None => {
@@ -255,9 +254,9 @@ fn openings() -> impl Iterator<Item = serde_json::Value> {
 /// Data go one way or both, while a share of the segments is lost or marked, drawn by `seed`.
 fn disturbed(settings: Settings, seed: u64, both: bool, way: Way) -> (Path, Vec<[Answer; 2]>) {
     let (mut path, mut ends, mut asked) = (Path::new(u64::MAX), Ends::new(settings), Vec::new());
-    let acts = [Act::Accept, Act::Write(Bytes::new(50_000)), Act::Close];
-    ends.enter(&mut path, Time::ZERO, 1, Input::Acted, if both { &acts } else { &acts[..1] });
-    ends.enter(&mut path, Time::ZERO, 0, Input::Acted, &[Act::Open, Act::Write(Bytes::new(100_000)), Act::Close]);
+    let acts = [Act::Write(Bytes::new(50_000)), Act::Close];
+    ends.enter(&mut path, Time::ZERO, 1, Input::Acted, if both { &acts } else { &[] });
+    ends.enter(&mut path, Time::ZERO, 0, Input::Acted, &[Act::Write(Bytes::new(100_000)), Act::Close]);
     let (mut state, end) = (seed, Time::ZERO + Duration::from_secs(300));
     while let Some((now, at, segment)) = path.next(ends.timers, end) {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
@@ -304,8 +303,7 @@ fn any_segment_may_be_answered_in_place() {
 #[test]
 fn a_timer_is_told_when_it_changes() {
     let settings = Arc::new(Settings { handshake: false, ..settings() });
-    let mut end = TcpEnd::new(settings, 0);
-    end.act(at(0), Act::Open);
+    let [mut end, _] = TcpEnd::pair(&settings, at(0), [EndOptions::default(); 2]);
     let mut wake = |now, acts: &[Act], input| {
         acts.iter().for_each(|&act| end.act(now, act));
         end.handle(now, input, &mut Box::new(left_behind(0)), &mut |_, _| ()).wake

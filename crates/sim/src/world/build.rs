@@ -252,12 +252,12 @@ impl Flows {
         let relay = Reader::Proxy(self.proxies.len() as u32);
         let readers = [if proxy.is_some() { relay } else { reader }, reader];
         let connection =
-            self.connections.add(site, &*kind.protocol, entropy("flow.congestion", flow), readers, schedule);
+            self.connections.add(site, &kind.protocol, entropy("flow.congestion", flow), readers, schedule);
         let proxy = proxy.map(|PepPlan { delay, transport }| {
             let (delay, payload_bytes) = (*delay, transport.payload_bytes());
             let site = Site { links: [Link::Terrestrial; 2], delay, payload_bytes, ..site };
             let readers = [Reader::Sink, relay];
-            let terrestrial = self.connections.add(site, &**transport, entropy("flow.pep", flow), readers, schedule);
+            let terrestrial = self.connections.add(site, transport, entropy("flow.pep", flow), readers, schedule);
             self.proxies.push(Proxy::new(terrestrial, transport.congestion().unwrap_or_default(), connection));
             self.proxies.len() as u32 - 1
         });

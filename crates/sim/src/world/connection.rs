@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
+use std::sync::Arc;
 
 use engine::MachineId;
-use transport::{Act, Answer, Input, Lifetime, Prompt, Reply, Transport, Wake};
+use transport::{Act, Answer, EndOptions, Input, Lifetime, Prompt, Reply, Transport, Wake};
 use units::Time;
 
 use super::log::Log;
@@ -20,6 +21,9 @@ pub(super) struct Connection {
     site: Site,
     /// That whose packets go forward, and the other.
     ends: [Endpoint; 2],
+    /// What the ends are made from when it is opened, and the entropy of each.
+    transport: Arc<dyn Transport>,
+    entropy: [u64; 2],
 }
 
 /// One end of a connection.
@@ -71,21 +75,20 @@ impl Connections {
     pub(super) fn add(
         &mut self,
         site: Site,
-        transport: &dyn Transport,
+        transport: &Arc<dyn Transport>,
         entropy: [u64; 2],
         readers: [Reader; 2],
         schedule: &mut Schedule,
     ) -> u32 {
         let connection = self.connections.len() as u32;
         let mut end = |way: Way| {
-            let reader = readers[way as usize];
-            let holds_reads = site.link(way) == Link::Terrestrial && matches!(reader, Reader::Proxy(_));
-            let protocol = transport.end(entropy[way as usize], holds_reads);
+            let (protocol, reader) = (transport.end_at_rest(), readers[way as usize]);
             let (delivered_bytes, acknowledged_bytes) = (0, 0);
             let machine = schedule.add(Machine::of(EndpointId { connection, way }));
             Endpoint { protocol, reader, machine, log: None, window: 0, delivered_bytes, acknowledged_bytes }
         };
-        self.connections.push(Connection { site, ends: [end(Way::Forward), end(Way::Backward)] });
+        let ends = [end(Way::Forward), end(Way::Backward)];
+        self.connections.push(Connection { site, ends, transport: Arc::clone(transport), entropy });
         connection
     }
 
@@ -99,11 +102,9 @@ impl Connections {
     /// # Errors
     /// A file cannot be created.
     pub(super) fn keep_logs(&mut self, directory: &Path) -> io::Result<()> {
-        for Connection { site, ends } in &mut self.connections {
+        for Connection { site, ends, .. } in self.connections.iter_mut().filter(|c| c.transport.keeps_logs()) {
             for (end, place) in ends.iter_mut().zip(["sender", "receiver"]) {
-                if end.protocol.keep_log() {
-                    end.log = Some(Box::new(Log::create(directory, site.flow, place)?));
-                }
+                end.log = Some(Box::new(Log::create(directory, site.flow, place)?));
             }
         }
         Ok(())
@@ -136,18 +137,21 @@ impl Connections {
     /// Opens a connection whose application stands at the end whose packets go `way`: the end that opens it, which is
     /// to be entered then.
     pub(super) fn open(&mut self, now: Time, connection: u32, way: Way) -> Way {
-        let Connection { site, ends } = &self.connections[connection as usize];
-        let way = if ends[way as usize].protocol.opens_at_user() { site.of_user() } else { way };
-        self.act(now, EndpointId { connection, way }, Act::Open);
-        self.act(now, EndpointId { connection, way: way.back() }, Act::Accept);
-        self.recall(connection, way);
+        let opened = &mut self.connections[connection as usize];
+        let way = if opened.transport.opens_at_user() { opened.site.of_user() } else { way };
+        let options = [way, way.back()].map(|way| opened.options(way));
+        if let Some([opens, accepts]) = opened.transport.open(now, options) {
+            opened.ends[way as usize].protocol = opens;
+            opened.ends[way.back() as usize].protocol = accepts;
+            self.recall(connection, way);
+        }
         way
     }
 
     /// The users of a place get other addresses: the ends that take notice, which are to be entered then.
     pub(super) fn change_addresses(&mut self, now: Time, place: u32) -> Vec<EndpointId> {
         let mut changed = Vec::new();
-        for (connection, Connection { site, ends }) in (0..).zip(&mut self.connections) {
+        for (connection, Connection { site, ends, .. }) in (0..).zip(&mut self.connections) {
             let way = site.of_user();
             if site.place == place && site.link(way) == Link::Uplink && ends[way as usize].protocol.change_address(now)
             {
@@ -160,7 +164,7 @@ impl Connections {
 
     /// The end that opens is told what its host knows of the other from the newest connection that knows something.
     fn recall(&mut self, connection: u32, way: Way) {
-        let Connection { site, ends } = &self.connections[connection as usize];
+        let Connection { site, ends, .. } = &self.connections[connection as usize];
         if ends[way as usize].protocol.memory().is_none() {
             return;
         }
@@ -222,7 +226,7 @@ impl Connections {
 
     #[inline(always)]
     fn answer_once(&mut self, now: Time, id: EndpointId, prompt: Prompt, slot: u32, under: &mut Underlay) -> Answered {
-        let Connection { site, ends: [server, user] } = &mut self.connections[id.connection as usize];
+        let Connection { site, ends: [server, user], .. } = &mut self.connections[id.connection as usize];
         let (end, peer) = if id.way == Way::Forward { (server, user) } else { (user, server) };
         let payload = &mut *under.ledger.packets.get_mut(slot).payload;
         if matches!(prompt, Prompt::Packet) && !end.reader.only_takes(payload) {
@@ -265,7 +269,7 @@ impl Connections {
         under: &mut Underlay,
     ) -> (Reader, bool) {
         let mut sent = false;
-        let Connection { site, ends: [server, user] } = &mut self.connections[id.connection as usize];
+        let Connection { site, ends: [server, user], .. } = &mut self.connections[id.connection as usize];
         let (end, peer) = if id.way == Way::Forward { (server, user) } else { (user, server) };
         let answer = end.protocol.handle(now, input, &mut self.blank, &mut |payload, sent_before| {
             let slot = under.ledger.packets.reserve();
@@ -285,6 +289,13 @@ impl Connections {
 }
 
 impl Connection {
+    /// What the end whose packets go `way` is opened with.
+    fn options(&self, way: Way) -> EndOptions {
+        let Endpoint { reader, log, .. } = self.end(way);
+        let holds_reads = self.site.link(way) == Link::Terrestrial && matches!(reader, Reader::Proxy(_));
+        EndOptions { entropy: self.entropy[way as usize], holds_reads, logs: log.is_some() }
+    }
+
     /// The end whose packets go `way`.
     pub(super) fn end(&self, way: Way) -> &Endpoint {
         &self.ends[way as usize]

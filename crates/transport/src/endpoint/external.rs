@@ -27,7 +27,7 @@ impl Kind for ExternalConfig {
 }
 
 impl Transport for ExternalConfig {
-    fn end(&self, _entropy: u64, _holds_reads: bool) -> Box<dyn Endpoint> {
+    fn end_at_rest(&self) -> Box<dyn Endpoint> {
         Box::new(ExternalEnd::default())
     }
 }
@@ -49,8 +49,7 @@ impl Endpoint for ExternalEnd {
                 self.next += 1;
             }
             // What else happens at its end is not known here.
-            Act::Open | Act::Accept | Act::Write(_) | Act::WriteStream { .. } => {}
-            Act::WriteForEver | Act::Close | Act::Read(_) => {}
+            Act::Write(_) | Act::WriteStream { .. } | Act::WriteForEver | Act::Close | Act::Read(_) => {}
         }
     }
 

@@ -1,9 +1,9 @@
 //! One end of a flow, whatever its transport: the seam between this crate and whoever wires ends together.
 //!
 //! ```text
-//! application ── act(Open, Write, Close, Read) ─► ┌──────────┐ ── send(payload, sent_before) ──► the path
-//!             ◄── Answer::delivered ───────────── │ Endpoint │ ◄── Input::Packet(&Payload) ────── the path
-//! agenda      ── Input::Timeout ────────────────► └──────────┘ ── Answer::wake ─────────────────► the agenda
+//! application ── act(Write, Close, Read) ─► ┌──────────┐ ── send(payload, sent_before) ──► the path
+//!             ◄── Answer::delivered ─────── │ Endpoint │ ◄── Input::Packet(&Payload) ────── the path
+//! agenda      ── Input::Timeout ──────────► └──────────┘ ── Answer::wake ─────────────────► the agenda
 //! ```
 //!
 //! - An application acts by [`Endpoint::act`], as often as it likes at one instant: acts are only noted. One `handle`
@@ -12,12 +12,15 @@
 //!   be sent now to `send`, in order, and its [`Answer`] holds all that is asked after a packet. Nothing else has to be
 //!   polled.
 //! - What most packets are answered by is one packet or none: [`Endpoint::answer`] writes it where the packet was.
-//! - The opening of a connection is handed to both ends: [`Act::Open`] at the end that opens it, [`Act::Accept`] at the
-//!   other.
+//! - Both ends of a connection are made when it is opened, by [`Transport::open`]. Before, [`AtRest`] stands for each,
+//!   so that a connection takes up no room until then. Ends that open nothing are there from the start
+//!   ([`Transport::end_at_rest`]).
 //! - A proxy is an application between two endpoints: it writes what [`Answer::delivered`] says has arrived at the one
 //!   into the other, and reads by [`Act::Read`] what [`Answer::acknowledged`] says has left the other.
 //! - A transport is a file here, with its ends and their [`Kind`], and a line in the registry. What its packets look
 //!   like, if neither segments nor datagrams, is a variant of [`Payload`].
+
+mod at_rest;
 
 use std::fmt::Debug;
 use std::ops::{Range, RangeInclusive};
@@ -25,6 +28,7 @@ use std::sync::Arc;
 
 use units::{Bytes, Ecn, FieldError, Time};
 
+pub use self::at_rest::AtRest;
 use crate::congestion::FindControl;
 use crate::external::ExternalPacket;
 use crate::quic::{Lifetime, QuicPacket};
@@ -141,9 +145,26 @@ pub trait Transport: Debug + Send + Sync {
         false
     }
 
-    /// An end at rest. `entropy` differs between the ends of a run. `holds_reads`: it keeps what arrives until that is
-    /// read ([`Act::Read`]), which is asked only of a transport that has [`Transport::windows`].
-    fn end(&self, entropy: u64, holds_reads: bool) -> Box<dyn Endpoint>;
+    /// One of two ends before a connection is opened.
+    fn end_at_rest(&self) -> Box<dyn Endpoint> {
+        Box::new(AtRest)
+    }
+
+    /// A connection is opened: the end that opens it, and the other, made by the `options` of each. They replace those
+    /// of [`Transport::end_at_rest`], which remain where nothing is opened (`None`).
+    fn open(&self, _now: Time, _options: [EndOptions; 2]) -> Option<[Box<dyn Endpoint>; 2]> {
+        None
+    }
+
+    /// Whether it is the user's end that opens connections, whichever end's application does.
+    fn opens_at_user(&self) -> bool {
+        false
+    }
+
+    /// Whether its ends keep logs ([`EndOptions::logs`]).
+    fn keeps_logs(&self) -> bool {
+        false
+    }
 
     /// The windows in bytes that an end can advertise for data that wait to be read; `None` if it advertises none, so
     /// that no proxy can hold the other end back.
@@ -155,6 +176,18 @@ pub trait Transport: Debug + Send + Sync {
     fn with_window(&self, window: Bytes) -> Arc<dyn Transport> {
         unreachable!("{self:?} has no window of {window}")
     }
+}
+
+/// The options of one end of a connection that is opened.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct EndOptions {
+    /// Differs between the ends of a run, for controllers with a random phase.
+    pub entropy: u64,
+    /// It keeps what arrives until that is read ([`Act::Read`]), which is asked only of a transport that has
+    /// [`Transport::windows`].
+    pub holds_reads: bool,
+    /// It keeps a log of the connection, which is asked only of a transport that [`Transport::keeps_logs`].
+    pub logs: bool,
 }
 
 impl TransportConfig {
@@ -297,10 +330,6 @@ impl Payload {
 /// An action of an application at its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Act {
-    /// Opens the connection; of datagrams: begins.
-    Open,
-    /// Accepts the connection that the other end opens at this instant.
-    Accept,
     /// Has this much more to send; a datagram has this many bytes of payload.
     Write(Bytes),
     /// Has this to send on a stream of many, and nothing more there. The end that opens the connection numbers them
@@ -438,7 +467,7 @@ pub trait Endpoint: Send {
     /// The application does something. It takes effect with the next [`Endpoint::handle`].
     fn act(&mut self, now: Time, act: Act);
 
-    /// Hands in the host's memory of the peer from earlier connections, between [`Act::Open`] and the first packet.
+    /// Hands in the host's memory of the peer from earlier connections, between opening and the first packet.
     fn recall(&mut self, _memory: PeerMemory) {}
 
     /// Returns what the host is to remember of the peer for later connections, if anything.
@@ -469,11 +498,6 @@ pub trait Endpoint: Send {
     /// Whether this end is done sending: the other end has confirmed that all has arrived, or no more datagrams follow.
     fn has_finished(&self) -> bool;
 
-    /// Whether it is the user's end that opens its connections, whichever end's application does.
-    fn opens_at_user(&self) -> bool {
-        false
-    }
-
     /// The user at this end gets another address; whether this transport takes notice. If so it is entered then.
     fn change_address(&mut self, _now: Time) -> bool {
         false
@@ -490,12 +514,7 @@ pub trait Endpoint: Send {
         None
     }
 
-    /// Keeps a log of each connection that is opened or accepted from now on; `false`: this transport has none.
-    fn keep_log(&mut self) -> bool {
-        false
-    }
-
-    /// Appends to `records` what was logged since it was asked last.
+    /// Appends to `records` what was logged since it was asked last ([`EndOptions::logs`]).
     fn poll_log(&mut self, _records: &mut Vec<u8>) {}
 
     /// Returns the counters of this end.

@@ -67,7 +67,7 @@ mod end {
 
     use super::QuicConfig;
     use crate::congestion::FindControl;
-    use crate::endpoint::{Act, Answer, Endpoint, Input, Payload, ReportedWake, SendPacket, Transport, Wake};
+    use crate::endpoint::{Act, Answer, EndOptions, Endpoint, Input, Payload, ReportedWake, SendPacket, Transport};
     use crate::quic::connection::Connection;
     use crate::quic::library::Settings;
     use crate::quic::{Client, Lifetime};
@@ -102,50 +102,45 @@ mod end {
             self.settings.config.migration.is_some()
         }
 
-        fn end(&self, entropy: u64, _holds_reads: bool) -> Box<dyn Endpoint> {
-            Box::new(QuicEnd {
-                settings: Arc::clone(&self.settings),
-                entropy,
-                reported: ReportedWake::NEVER,
-                logs: false,
-                connection: None,
-            })
+        fn open(&self, now: Time, [opens, accepts]: [EndOptions; 2]) -> Option<[Box<dyn Endpoint>; 2]> {
+            let end = |options, opens| -> Box<dyn Endpoint> { Box::new(QuicEnd::new(self, now, options, opens)) };
+            Some([end(opens, true), end(accepts, false)])
+        }
+
+        fn opens_at_user(&self) -> bool {
+            self.settings.config.client == Client::User
+        }
+
+        fn keeps_logs(&self) -> bool {
+            true
         }
     }
 
-    /// One end of a connection, which takes up no room before it is opened or accepted.
+    /// One end of a connection.
     struct QuicEnd {
-        settings: Arc<Settings>,
-        entropy: u64,
+        connection: Connection,
         reported: ReportedWake,
-        logs: bool,
-        connection: Option<Box<Connection>>,
     }
 
     impl QuicEnd {
-        fn open(&mut self, now: Time, opens: bool) {
-            let mut connection = Connection::new(Arc::clone(&self.settings), now, self.entropy, opens);
-            if self.logs {
+        fn new(quic: &Quic, now: Time, options: EndOptions, opens: bool) -> QuicEnd {
+            let mut connection = Connection::new(Arc::clone(&quic.settings), now, options.entropy, opens);
+            if options.logs {
                 connection.keep_log(now);
             }
-            self.connection = Some(Box::new(connection));
+            QuicEnd { connection, reported: ReportedWake::NEVER }
         }
     }
 
     impl Endpoint for QuicEnd {
-        fn act(&mut self, now: Time, act: Act) {
-            match act {
-                Act::Open => return self.open(now, true),
-                Act::Accept => return self.open(now, false),
-                _ => {}
-            }
-            let connection = self.connection.as_deref_mut().expect("an application opens first");
+        fn act(&mut self, _now: Time, act: Act) {
+            let connection = &mut self.connection;
             match act {
                 Act::Write(bytes) => connection.write(Some(bytes.get())),
                 Act::WriteForEver => connection.write(None),
                 Act::WriteStream { stream, bytes } => connection.write_stream(stream, bytes.get()),
                 Act::Close => connection.close(),
-                Act::Open | Act::Accept | Act::Read(_) | Act::Offer { .. } => {}
+                Act::Read(_) | Act::Offer { .. } => {}
             }
         }
 
@@ -156,14 +151,12 @@ mod end {
             blank: &mut Box<Payload>,
             send: &mut SendPacket<'_>,
         ) -> Answer {
-            let Some(connection) = self.connection.as_deref_mut() else {
-                return Answer { delivered: 0, acknowledged: 0, window: None, wake: Wake::Unchanged };
-            };
+            let QuicEnd { connection, reported } = self;
             match input {
                 Input::Packet(Payload::Quic(packet)) => connection.handle_packet(now, packet),
                 Input::Packet(_) => unreachable!("a packet of another transport"),
                 Input::Timeout => {
-                    self.reported.expire();
+                    reported.expire();
                     connection.handle_timeout(now);
                 }
                 Input::Acted => {}
@@ -182,59 +175,48 @@ mod end {
                 window: Some(connection.window()),
                 // The library's pacer counts in fractions of a nanosecond: what is due at once is due at the next
                 // instant.
-                wake: self.reported.report(connection.poll_timeout().max(now + Duration::from_nanos(1))),
+                wake: reported.report(connection.poll_timeout().max(now + Duration::from_nanos(1))),
             }
         }
 
         fn has_received(&self, sequence: u64) -> bool {
-            self.connection.as_ref().is_some_and(|connection| connection.has_received(sequence))
+            self.connection.has_received(sequence)
         }
 
         fn is_open(&self) -> bool {
-            self.connection.as_ref().is_some_and(|connection| connection.is_open())
+            self.connection.is_open()
         }
 
         fn has_been_closed(&self) -> bool {
-            self.connection.as_ref().is_some_and(|connection| connection.has_been_closed())
+            self.connection.has_been_closed()
         }
 
         fn has_finished(&self) -> bool {
-            self.connection.as_ref().is_some_and(|connection| connection.has_finished())
-        }
-
-        fn opens_at_user(&self) -> bool {
-            self.settings.config.client == Client::User
+            self.connection.has_finished()
         }
 
         fn change_address(&mut self, now: Time) -> bool {
-            self.connection.as_mut().is_some_and(|connection| connection.change_address(now))
+            self.connection.change_address(now)
         }
 
         fn lifetime(&self) -> Option<&Lifetime> {
-            self.connection.as_ref().map(|connection| connection.lifetime())
+            Some(self.connection.lifetime())
         }
 
         fn poll_stream(&mut self) -> Option<(u32, u64)> {
-            self.connection.as_mut()?.poll_stream()
-        }
-
-        fn keep_log(&mut self) -> bool {
-            self.logs = true;
-            true
+            self.connection.poll_stream()
         }
 
         fn poll_log(&mut self, records: &mut Vec<u8>) {
-            if let Some(connection) = &mut self.connection {
-                connection.poll_log(records);
-            }
+            self.connection.poll_log(records);
         }
 
         fn counters(&self) -> Counters {
-            self.connection.as_ref().map(|connection| connection.counters()).unwrap_or_default()
+            self.connection.counters()
         }
 
         fn info(&self) -> Option<Info> {
-            self.connection.as_ref().map(|connection| connection.info())
+            Some(self.connection.info())
         }
     }
 }

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use units::{Bytes, FieldError, Time};
 
 use super::{
-    Act, Answer, Endpoint, Input, Kind, Payload, Prompt, Reply, ReportedWake, SendPacket, Service, Transport, Wake,
+    Act, Answer, EndOptions, Endpoint, Input, Kind, Payload, Prompt, Reply, ReportedWake, SendPacket, Service,
+    Transport,
 };
 use crate::congestion::FindControl;
 pub use crate::tcp::TcpConfig;
@@ -63,8 +64,9 @@ impl Transport for Tcp {
         self.settings.mss
     }
 
-    fn end(&self, entropy: u64, holds_reads: bool) -> Box<dyn Endpoint> {
-        Box::new(TcpEnd { holds_reads, ..TcpEnd::new(Arc::clone(&self.settings), entropy) })
+    fn open(&self, now: Time, options: [EndOptions; 2]) -> Option<[Box<dyn Endpoint>; 2]> {
+        let [opens, accepts] = TcpEnd::pair(&self.settings, now, options);
+        Some([opens, accepts])
     }
 
     /// Returns the range of windows: at least a segment, at most what RFC 7323 section 2.3 can offer.
@@ -77,50 +79,37 @@ impl Transport for Tcp {
     }
 }
 
-/// One end of a TCP connection, which takes up no room before it is opened or accepted.
+/// One end of a TCP connection.
 pub struct TcpEnd {
-    settings: Arc<Settings>,
-    entropy: u64,
-    /// Data are kept in the receive buffer until [`Act::Read`] takes them.
-    holds_reads: bool,
+    connection: Connection,
     reported: ReportedWake,
-    connection: Option<Box<Connection>>,
 }
 
 impl TcpEnd {
-    /// An end of a connection that either end may open. `entropy` differs between the ends of a run, for controllers
-    /// with a random phase. Both ends need the same settings if these open connections without a handshake.
-    pub fn new(settings: Arc<Settings>, entropy: u64) -> TcpEnd {
-        TcpEnd { settings, entropy, holds_reads: false, reported: ReportedWake::NEVER, connection: None }
-    }
-
-    fn open(&mut self, now: Time, opens: bool) {
-        let (settings, entropy) = (Arc::clone(&self.settings), self.entropy);
-        let mut connection = match (self.settings.handshake, opens) {
-            (true, true) => Connection::connect(settings, now, entropy),
-            (true, false) => Connection::listen(settings, entropy),
-            (false, opens) => {
-                let [first, second] = Connection::pair(settings, now, [entropy, entropy]);
-                if opens { first } else { second }
-            }
+    /// Both ends of a connection, that which opens it first.
+    pub fn pair(settings: &Arc<Settings>, now: Time, options: [EndOptions; 2]) -> [Box<TcpEnd>; 2] {
+        let entropy = options.map(|options| options.entropy);
+        let end = |connection| Box::new(TcpEnd { connection, reported: ReportedWake::NEVER });
+        let mut ends = if settings.handshake {
+            let opens = end(Connection::connect(Arc::clone(settings), now, entropy[0]));
+            [opens, end(Connection::listen(Arc::clone(settings), entropy[1]))]
+        } else {
+            Connection::pair(Arc::clone(settings), now, entropy).map(end)
         };
-        if self.holds_reads {
-            connection.hold_reads();
+        for (end, EndOptions { holds_reads, .. }) in ends.iter_mut().zip(options) {
+            if holds_reads {
+                end.connection.hold_reads();
+            }
         }
-        self.connection = Some(Box::new(connection));
+        ends
     }
 }
 
 impl Endpoint for TcpEnd {
     fn act(&mut self, now: Time, act: Act) {
+        let TcpEnd { connection, .. } = self;
         match act {
-            Act::Open => return self.open(now, true),
-            Act::Accept => return self.open(now, false),
-            _ => {}
-        }
-        let connection = self.connection.as_deref_mut().expect("an application opens first");
-        match act {
-            Act::Open | Act::Accept | Act::Offer { .. } => {}
+            Act::Offer { .. } => {}
             Act::WriteStream { .. } => unreachable!("a scenario refuses many streams over one"),
             Act::Write(bytes) => connection.write(now, bytes.get()),
             Act::WriteForEver => connection.write_for_ever(now),
@@ -133,24 +122,20 @@ impl Endpoint for TcpEnd {
     }
 
     fn recall(&mut self, memory: PeerMemory) {
-        if let Some(connection) = self.connection.as_deref_mut() {
-            connection.recall(memory);
-        }
+        self.connection.recall(memory);
     }
 
     fn memory(&self) -> Option<PeerMemory> {
-        self.connection.as_ref()?.memory()
+        self.connection.memory()
     }
 
     fn handle(&mut self, now: Time, input: Input<'_>, blank: &mut Box<Payload>, send: &mut SendPacket<'_>) -> Answer {
-        let Some(connection) = self.connection.as_deref_mut() else {
-            return Answer { delivered: 0, acknowledged: 0, window: None, wake: Wake::Unchanged };
-        };
+        let TcpEnd { connection, reported } = self;
         match input {
             Input::Packet(Payload::Tcp(segment)) => connection.handle_segment(now, segment),
             Input::Packet(_) => unreachable!("a packet of another transport"),
             Input::Timeout => {
-                self.reported.expire();
+                reported.expire();
                 connection.handle_timeout(now);
             }
             Input::Acted => {}
@@ -161,11 +146,11 @@ impl Endpoint for TcpEnd {
                 break;
             }
         }
-        state(connection, &mut self.reported)
+        state(connection, reported)
     }
 
     fn answer(&mut self, now: Time, prompt: Prompt, payload: &mut Payload) -> Reply {
-        let Some(connection) = self.connection.as_deref_mut() else { return Reply::Refused };
+        let TcpEnd { connection, reported } = self;
         let answered = match (prompt, payload) {
             (Prompt::Packet, Payload::Tcp(segment)) => connection.answer(now, segment),
             (Prompt::More, payload) => send_further(connection, now, payload),
@@ -173,38 +158,38 @@ impl Endpoint for TcpEnd {
         };
         let sent = match answered {
             InPlace::First(sent) => return Reply::First { sent },
-            InPlace::Acknowledged if self.reported.holds(connection.next_timeout()) => {
+            InPlace::Acknowledged if reported.holds(connection.next_timeout()) => {
                 return Reply::Brief { sent: true, delivered: connection.delivered_bytes() };
             }
             InPlace::Acknowledged => Some(0),
             InPlace::Nothing => None,
             InPlace::One(sent) => Some(sent),
         };
-        Reply::Whole { sent, answer: state(connection, &mut self.reported) }
+        Reply::Whole { sent, answer: state(connection, reported) }
     }
 
     fn has_received(&self, sequence: u64) -> bool {
-        self.connection.as_ref().is_some_and(|connection| connection.has_received(sequence))
+        self.connection.has_received(sequence)
     }
 
     fn is_open(&self) -> bool {
-        self.connection.as_ref().is_some_and(|connection| connection.state() != State::Listen)
+        self.connection.state() != State::Listen
     }
 
     fn has_been_closed(&self) -> bool {
-        self.connection.as_ref().is_some_and(|connection| connection.has_been_closed())
+        self.connection.has_been_closed()
     }
 
     fn has_finished(&self) -> bool {
-        self.connection.as_ref().is_some_and(|connection| connection.has_finished())
+        self.connection.has_finished()
     }
 
     fn counters(&self) -> Counters {
-        self.connection.as_ref().map(|connection| *connection.counters()).unwrap_or_default()
+        *self.connection.counters()
     }
 
     fn info(&self) -> Option<Info> {
-        self.connection.as_ref().map(|connection| connection.info())
+        Some(self.connection.info())
     }
 }
 

@@ -24,7 +24,7 @@ impl Transport for UdpConfig {
         false
     }
 
-    fn end(&self, _entropy: u64, _holds_reads: bool) -> Box<dyn Endpoint> {
+    fn end_at_rest(&self) -> Box<dyn Endpoint> {
         Box::new(UdpEnd::default())
     }
 }
@@ -43,13 +43,8 @@ impl Endpoint for UdpEnd {
         match act {
             Act::Write(bytes) => self.sender.write(bytes),
             Act::Close => self.finished = true,
-            // Nothing is opened, everything that arrives is read, and a scenario refuses endless data.
-            Act::Open
-            | Act::Accept
-            | Act::WriteForEver
-            | Act::WriteStream { .. }
-            | Act::Read(_)
-            | Act::Offer { .. } => {}
+            // Everything that arrives is read, and a scenario refuses endless data.
+            Act::WriteForEver | Act::WriteStream { .. } | Act::Read(_) | Act::Offer { .. } => {}
         }
     }
 
