@@ -9,13 +9,13 @@ use transport::{Datagram, Outline};
 use units::{Ecn, Time};
 
 /// A packet between the two endpoints of a connection. The fields of its head are read as if they were its own; links
-/// read no others. It takes one line of the cache.
+/// read no others. What is read of most packets takes two lines of the cache: the head, and the payload's beginning.
 #[derive(Clone, Debug)]
-#[repr(align(64))]
+#[repr(C, align(64))]
 pub(crate) struct Packet {
     head: Head,
     /// The payload stays where it was written, because it is long.
-    pub(crate) payload: Box<Payload>,
+    pub(crate) payload: Payload,
 }
 
 /// All of a packet but its payload.
@@ -105,7 +105,7 @@ impl Way {
     }
 }
 
-const _: () = assert!(size_of::<Packet>() == 64);
+const _: () = assert!(size_of::<Head>() == 56 && size_of::<Packet>() == 256);
 
 impl Deref for Packet {
     type Target = Head;
@@ -124,7 +124,7 @@ impl Packet {
 
     /// Returns the packet's numbers in its connection, for a reordering buffer that orders by them.
     pub(crate) fn numbers(&self) -> FlowNumbers {
-        let (begin, end) = match &*self.payload {
+        let (begin, end) = match &self.payload {
             Payload::Tcp(segment) => (segment.seq, segment.end()),
             Payload::Udp(Datagram { number, .. }) => (*number, number + 1),
             Payload::Quic(packet) => (packet.number, packet.number + 1),
@@ -136,7 +136,7 @@ impl Packet {
     /// Returns how many full packets of `payload_bytes` of data go before it in its flow: by the offset of its data, or
     /// by the data that it acknowledges if it has none. Data begin at 1, after the SYN.
     pub(crate) fn position(&self, payload_bytes: u32) -> u64 {
-        match &*self.payload {
+        match &self.payload {
             Payload::Tcp(segment) => {
                 let bare = segment.len == 0 && self.way == Way::Backward;
                 let offset = if bare { segment.seq.max(segment.ack) } else { segment.seq };
@@ -205,13 +205,13 @@ impl Packets {
 
     /// Exchanges the payload in a slot for `other`.
     #[inline]
-    pub(crate) fn exchange(&mut self, id: u32, other: &mut Box<Payload>) {
+    pub(crate) fn exchange(&mut self, id: u32, other: &mut Payload) {
         std::mem::swap(&mut self.slots[id as usize].payload, other);
     }
 
     /// Returns the payload that stands in a slot where there is none yet.
-    pub(crate) fn no_payload() -> Box<Payload> {
-        Box::new(Payload::Udp(Datagram { number: 0, len: 0 }))
+    pub(crate) fn no_payload() -> Payload {
+        Payload::Udp(Datagram { number: 0, len: 0 })
     }
 
     /// A packet is no longer in flight: it has arrived or is lost.

@@ -48,9 +48,9 @@ struct End {
     end: Box<TcpEnd>,
     wake: Time,
     delivered: u64,
-    pipe: VecDeque<(Time, Box<Payload>)>,
+    pipe: VecDeque<(Time, Payload)>,
     /// Where the next packet is written.
-    blank: Box<Payload>,
+    blank: Payload,
     free: Time,
     sent: u64,
     /// Each so many-th segment is lost; 0 for none.
@@ -59,7 +59,7 @@ struct End {
 
 impl End {
     fn new(end: Box<TcpEnd>, one_in: u64) -> End {
-        let blank = Box::new(Payload::Tcp(Segment::default()));
+        let blank = Payload::Tcp(Segment::default());
         End { end, wake: Time::MAX, delivered: 0, pipe: VecDeque::new(), blank, free: Time::ZERO, sent: 0, one_in }
     }
 

@@ -79,7 +79,7 @@ enum Way {
 struct Ends {
     ends: [Box<TcpEnd>; 2],
     timers: [Time; 2],
-    blank: Box<Payload>,
+    blank: Payload,
     answers: [Answer; 2],
 }
 
@@ -90,7 +90,7 @@ impl Ends {
         Ends {
             ends: TcpEnd::pair(&Arc::new(settings), Time::ZERO, [options; 2]),
             timers: [Time::MAX; 2],
-            blank: Box::new(left_behind(0)),
+            blank: left_behind(0),
             answers: [none; 2],
         }
     }
@@ -98,9 +98,9 @@ impl Ends {
     fn enter(&mut self, path: &mut Path, now: Time, at: usize, input: Input<'_>, acts: &[Act]) {
         acts.iter().for_each(|&act| self.ends[at].act(now, act));
         let answer = self.ends[at].handle(now, input, &mut self.blank, &mut |payload, sent_before| {
-            let Payload::Tcp(segment) = &**payload else { panic!("a segment") };
+            let Payload::Tcp(segment) = &*payload else { panic!("a segment") };
             path.carry(now, at, *segment, sent_before);
-            **payload = left_behind(sent_before);
+            *payload = left_behind(sent_before);
         });
         self.take(at, answer);
     }
@@ -306,7 +306,7 @@ fn a_timer_is_told_when_it_changes() {
     let [mut end, _] = TcpEnd::pair(&settings, at(0), [EndOptions::default(); 2]);
     let mut wake = |now, acts: &[Act], input| {
         acts.iter().for_each(|&act| end.act(now, act));
-        end.handle(now, input, &mut Box::new(left_behind(0)), &mut |_, _| ()).wake
+        end.handle(now, input, &mut left_behind(0), &mut |_, _| ()).wake
     };
     assert_eq!(wake(at(0), &[], Input::Acted), Wake::Unchanged, "nothing is in flight");
     let armed = wake(at(0), &[Act::Write(Bytes::new(1000))], Input::Acted);

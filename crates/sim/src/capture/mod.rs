@@ -185,7 +185,7 @@ impl FlowHosts {
             (Link::Downlink, _) | (Link::Terrestrial, Way::Forward) => (&self.server, &self.user),
             (Link::Uplink, _) | (Link::Terrestrial, Way::Backward) => (&self.user, &self.server),
         };
-        let segment = match &*packet.payload {
+        let segment = match &packet.payload {
             Payload::Tcp(segment) => segment,
             Payload::Udp(datagram) => return Frame::udp(from, to, packet.number, datagram),
             Payload::Quic(quic) => return Frame::quic(from, to, packet.number, quic),

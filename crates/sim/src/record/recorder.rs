@@ -97,7 +97,7 @@ impl Recorder {
         if packet.counts {
             let record = &mut self.flows[packet.flow as usize];
             record.sent_packets += 1;
-            if let Payload::Tcp(segment) = &*packet.payload {
+            if let Payload::Tcp(segment) = &packet.payload {
                 record.order.on_sent(segment);
             }
             if packet.sent_before > 0 {
@@ -160,7 +160,7 @@ impl Recorder {
         }
         if packet.counts {
             let record = &mut self.flows[packet.flow as usize];
-            let segment = match &*packet.payload {
+            let segment = match &packet.payload {
                 Payload::Tcp(segment) => Some((segment.seq, packet.sent_before)),
                 Payload::Quic(quic) => match quic.content {
                     Content::Stream(position) => Some((position, packet.sent_before)),
@@ -170,7 +170,7 @@ impl Recorder {
             };
             record.on_loss(loss, segment);
         } else if packet.way == Way::Backward {
-            let datagrams = match &*packet.payload {
+            let datagrams = match &packet.payload {
                 Payload::Udp(_) => 1,
                 Payload::Quic(quic) => quic.datagrams().count() as u64,
                 Payload::Tcp(_) | Payload::External(_) => 0,
@@ -188,12 +188,12 @@ impl Recorder {
             let record = &mut self.flows[packet.flow as usize];
             record.received_packets += 1;
             record.delay.add(packet.sent, now);
-            if let Payload::Tcp(segment) = &*packet.payload {
+            if let Payload::Tcp(segment) = &packet.payload {
                 record.order.on_arrival(segment, packet.sent_before);
                 record.on_segment(segment.seq, packet.sent_before);
             } else {
                 record.order.on_datagram(packet.word);
-                if let Payload::Quic(quic) = &*packet.payload {
+                if let Payload::Quic(quic) = &packet.payload {
                     record.on_segment(quic.sequence(), packet.sent_before);
                 }
                 if let Some(listener) = &mut record.listener {
@@ -203,7 +203,7 @@ impl Recorder {
             if record.first_delivery.is_none() {
                 record.first_delivery = Some(now);
             }
-        } else if let Payload::Tcp(segment) = &*packet.payload
+        } else if let Payload::Tcp(segment) = &packet.payload
             && packet.way == Way::Backward
             && packet.link != Link::Terrestrial
         {

@@ -100,7 +100,7 @@ impl Watch {
             self.packets.len(),
             "numbered as they are sent"
         );
-        let sequence = match &*packet.payload {
+        let sequence = match &packet.payload {
             Payload::Tcp(segment) if packet.way == Way::Backward && segment.len == 0 => segment.ack,
             payload => payload.sequence(),
         };

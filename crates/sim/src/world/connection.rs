@@ -56,7 +56,7 @@ pub(super) enum Reader {
 pub(super) struct Connections {
     connections: Vec<Connection>,
     /// Where the next packet is written.
-    blank: Box<Payload>,
+    blank: Payload,
     /// Of two hosts, by the one that opens: the connections that may know something of the other.
     by_hosts: BTreeMap<Hosts, Vec<u32>>,
 }
@@ -228,7 +228,7 @@ impl Connections {
     fn answer_once(&mut self, now: Time, id: EndpointId, prompt: Prompt, slot: u32, under: &mut Underlay) -> Answered {
         let Connection { site, ends: [server, user], .. } = &mut self.connections[id.connection as usize];
         let (end, peer) = if id.way == Way::Forward { (server, user) } else { (user, server) };
-        let payload = &mut *under.ledger.packets.get_mut(slot).payload;
+        let payload = &mut under.ledger.packets.get_mut(slot).payload;
         if matches!(prompt, Prompt::Packet) && !end.reader.only_takes(payload) {
             return Answered::Refused;
         }

@@ -96,7 +96,7 @@ impl Departures {
 
     /// An external packet is lost.
     pub(super) fn lost(&mut self, at: Time, packet: &Packet, loss: Loss) {
-        if let Payload::External(external) = &*packet.payload {
+        if let Payload::External(external) = &packet.payload {
             let from = packet.way.sender();
             self.0.push_back(Departure {
                 at,

@@ -63,7 +63,7 @@ impl World {
 
     /// The packet that has arrived last came to an external end.
     pub(super) fn leave(&mut self, now: Time, endpoint: EndpointId) {
-        if let Payload::External(external) = &*self.arrived {
+        if let Payload::External(external) = &self.arrived {
             let flow = self.connections.site(endpoint.connection).flow;
             self.under.ledger.departures.delivered(now, flow, endpoint.way, external);
         }

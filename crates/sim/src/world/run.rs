@@ -21,7 +21,7 @@ pub(crate) struct World {
     pub(super) now: Time,
     pub(super) under: Underlay,
     /// The payload of the packet that [`World::receive`] took last.
-    pub(super) arrived: Box<Payload>,
+    pub(super) arrived: Payload,
     pub(super) applications: Vec<Application>,
     pub(super) kinds: Vec<FlowKind>,
     pub(super) flows: Vec<Flow>,

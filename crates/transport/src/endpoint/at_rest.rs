@@ -14,7 +14,7 @@ impl Endpoint for AtRest {
         unreachable!("an application opens a connection before {act:?}");
     }
 
-    fn handle(&mut self, _now: Time, _: Input<'_>, _: &mut Box<Payload>, _: &mut SendPacket<'_>) -> Answer {
+    fn handle(&mut self, _now: Time, _: Input<'_>, _: &mut Payload, _: &mut SendPacket<'_>) -> Answer {
         Answer { delivered: 0, acknowledged: 0, window: None, wake: Wake::Unchanged }
     }
 

@@ -53,14 +53,14 @@ impl Endpoint for ExternalEnd {
         }
     }
 
-    fn handle(&mut self, _now: Time, input: Input<'_>, blank: &mut Box<Payload>, send: &mut SendPacket<'_>) -> Answer {
+    fn handle(&mut self, _now: Time, input: Input<'_>, blank: &mut Payload, send: &mut SendPacket<'_>) -> Answer {
         match input {
             Input::Packet(Payload::External(packet)) => self.delivered += u64::from(packet.bytes),
             Input::Packet(_) => unreachable!("a packet of another transport"),
             Input::Timeout | Input::Acted => {}
         }
         for packet in self.offered.drain(..) {
-            **blank = Payload::External(packet);
+            *blank = Payload::External(packet);
             send(blank, 0);
         }
         Answer { delivered: self.delivered, acknowledged: 0, window: None, wake: Wake::Unchanged }
@@ -105,8 +105,8 @@ mod tests {
             server.act(Time::ZERO, Act::Offer { bytes, ticket, ecn: Ecn::Ect0 });
         }
         let mut sent = Vec::new();
-        let mut blank = Box::new(Payload::Udp(Datagram { number: 0, len: 0 }));
-        let mut send = |payload: &mut Box<Payload>, sent_before| sent.push((payload.clone(), sent_before));
+        let mut blank = Payload::Udp(Datagram { number: 0, len: 0 });
+        let mut send = |payload: &mut Payload, sent_before| sent.push((payload.clone(), sent_before));
         server.handle(Time::ZERO, Input::Acted, &mut blank, &mut send);
         let numbers: Vec<_> = sent
             .iter()
@@ -114,7 +114,7 @@ mod tests {
             .collect();
         assert_eq!(numbers, [(0, 1500, 0), (1, 40, 0)]);
         sent[0].0.set_ecn(Ecn::Ce);
-        let Payload::External(first) = *sent[0].0 else { panic!("of an external end") };
+        let Payload::External(first) = sent[0].0 else { panic!("of an external end") };
         assert_eq!((first.ticket, first.ecn), (7, Ecn::Ce));
         let arrived = sent
             .iter()

@@ -460,7 +460,7 @@ impl ReportedWake {
 }
 
 /// Takes a packet that an end sends: see [`Endpoint::handle`].
-pub type SendPacket<'a> = dyn FnMut(&mut Box<Payload>, u32) + 'a;
+pub type SendPacket<'a> = dyn FnMut(&mut Payload, u32) + 'a;
 
 /// One end of a flow.
 pub trait Endpoint: Send {
@@ -476,8 +476,8 @@ pub trait Endpoint: Send {
     }
 
     /// Something happens. Every packet to be sent now is written into `blank` and handed to `send`, with the number of
-    /// times that its data were sent before. `send` may keep the box and leave another of any content.
-    fn handle(&mut self, now: Time, input: Input<'_>, blank: &mut Box<Payload>, send: &mut SendPacket<'_>) -> Answer;
+    /// times that its data were sent before. `send` may leave any other content there.
+    fn handle(&mut self, now: Time, input: Input<'_>, blank: &mut Payload, send: &mut SendPacket<'_>) -> Answer;
 
     /// As [`Endpoint::handle`] with a packet that has arrived in `payload`, or with an act of the application: the
     /// packet that is to be sent then is written into `payload`. An endpoint may refuse any prompt but

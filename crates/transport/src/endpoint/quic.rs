@@ -144,13 +144,7 @@ mod end {
             }
         }
 
-        fn handle(
-            &mut self,
-            now: Time,
-            input: Input<'_>,
-            blank: &mut Box<Payload>,
-            send: &mut SendPacket<'_>,
-        ) -> Answer {
+        fn handle(&mut self, now: Time, input: Input<'_>, blank: &mut Payload, send: &mut SendPacket<'_>) -> Answer {
             let QuicEnd { connection, reported } = self;
             match input {
                 Input::Packet(Payload::Quic(packet)) => connection.handle_packet(now, packet),
@@ -166,7 +160,7 @@ mod end {
                 connection.work(now);
             }
             while let Some((packet, sent_before)) = connection.poll_transmit(now) {
-                **blank = Payload::Quic(packet);
+                *blank = Payload::Quic(packet);
                 send(blank, sent_before);
             }
             Answer {

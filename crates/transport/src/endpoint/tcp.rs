@@ -129,7 +129,7 @@ impl Endpoint for TcpEnd {
         self.connection.memory()
     }
 
-    fn handle(&mut self, now: Time, input: Input<'_>, blank: &mut Box<Payload>, send: &mut SendPacket<'_>) -> Answer {
+    fn handle(&mut self, now: Time, input: Input<'_>, blank: &mut Payload, send: &mut SendPacket<'_>) -> Answer {
         let TcpEnd { connection, reported } = self;
         match input {
             Input::Packet(Payload::Tcp(segment)) => connection.handle_segment(now, segment),

@@ -48,14 +48,14 @@ impl Endpoint for UdpEnd {
         }
     }
 
-    fn handle(&mut self, _now: Time, input: Input<'_>, blank: &mut Box<Payload>, send: &mut SendPacket<'_>) -> Answer {
+    fn handle(&mut self, _now: Time, input: Input<'_>, blank: &mut Payload, send: &mut SendPacket<'_>) -> Answer {
         match input {
             Input::Packet(Payload::Udp(datagram)) => self.delivered += u64::from(datagram.len),
             Input::Packet(_) => unreachable!("a packet of another transport"),
             Input::Timeout | Input::Acted => {}
         }
         while let Some(datagram) = self.sender.poll_transmit() {
-            **blank = Payload::Udp(datagram);
+            *blank = Payload::Udp(datagram);
             send(blank, 0);
         }
         Answer { delivered: self.delivered, acknowledged: 0, window: None, wake: Wake::Unchanged }
@@ -129,8 +129,8 @@ mod tests {
         server.act(Time::ZERO, Act::Write(Bytes::new(172)));
         server.act(Time::ZERO, Act::Write(Bytes::new(20)));
         server.act(Time::ZERO, Act::Close);
-        let mut blank = Box::new(Payload::Tcp(Segment::default()));
-        let mut send = |payload: &mut Box<Payload>, sent_before| sent.push((payload.clone(), sent_before));
+        let mut blank = Payload::Tcp(Segment::default());
+        let mut send = |payload: &mut Payload, sent_before| sent.push((payload.clone(), sent_before));
         server.handle(Time::ZERO, Input::Acted, &mut blank, &mut send);
         assert_eq!(
             sent.iter().map(|(payload, sent_before)| (payload.wire_bytes(), *sent_before)).collect::<Vec<_>>(),
@@ -147,12 +147,12 @@ mod tests {
     fn an_answer_in_place_is_that_of_the_general_way() {
         let (mut alone, mut other) = (UdpEnd::default(), UdpEnd::default());
         let (mut user, mut reader) = (UdpEnd::default(), UdpEnd::default());
-        let mut blank = Box::new(Payload::Tcp(Segment::default()));
+        let mut blank = Payload::Tcp(Segment::default());
         for bytes in [172, 20] {
             let mut payload = Payload::Tcp(Segment::default());
             let written = alone.answer(Time::ZERO, Prompt::Write(Bytes::new(bytes)), &mut payload);
             other.act(Time::ZERO, Act::Write(Bytes::new(bytes)));
-            let answer = other.handle(Time::ZERO, Input::Acted, &mut blank, &mut |sent, _| assert_eq!(**sent, payload));
+            let answer = other.handle(Time::ZERO, Input::Acted, &mut blank, &mut |sent, _| assert_eq!(*sent, payload));
             assert_eq!(
                 (written, answer.wake),
                 (Reply::Brief { sent: true, delivered: answer.delivered }, Wake::Unchanged)

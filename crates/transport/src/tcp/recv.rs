@@ -476,11 +476,13 @@ impl Receiver {
         segment.ack = self.next;
         segment.window = self.window();
         segment.len = 0;
+        if segment.flags.has(Flags::SYN) {
+            segment.syn = None; // without the flag there are none: so much of the memory is not touched
+        }
         segment.flags = if self.echo_mark { flags | Flags::ECE } else { flags };
         segment.ecn = Ecn::NotEct;
         segment.timestamps = self.ts_recent.map(|(echo, _)| (timestamp(now), echo));
         segment.sack.clear();
-        segment.syn = None;
         segment.accecn = None;
     }
 

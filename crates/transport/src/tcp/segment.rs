@@ -11,7 +11,7 @@ use super::option::AccEcnOption;
 /// A TCP segment without its payload's bytes, which no model looks at.
 ///
 /// Sequence numbers are offsets in the byte stream: the SYN is 0, data begin at 1, the FIN comes after the last byte.
-/// The data of a SYN (TCP Fast Open) begin after it, at 1. What every segment has stands first in memory.
+/// The data of a SYN (TCP Fast Open) begin after it, at 1. What is read of every segment stands first in memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
 pub struct Segment {
@@ -31,10 +31,10 @@ pub struct Segment {
     pub flags: Flags,
     /// AccECN option (RFC 9768 section 3.2.3).
     pub accecn: Option<AccEcnOption>,
-    /// Options that only a SYN carries.
-    pub syn: Option<SynOptions>,
     /// SACK option (RFC 2018).
     pub sack: SackBlocks,
+    /// Options that only a segment with [`Flags::SYN`] has.
+    pub syn: Option<SynOptions>,
 }
 
 /// Options of a SYN.
@@ -60,7 +60,7 @@ impl Segment {
     #[inline]
     pub fn header_bytes(&self) -> u32 {
         let timestamps = if self.timestamps.is_some() { 12 } else { 0 }; // 10 and two of padding
-        if self.sack.is_empty() && self.syn.is_none() && self.accecn.is_none() {
+        if self.sack.is_empty() && !self.flags.has(Flags::SYN) && self.accecn.is_none() {
             return HEADERS + timestamps;
         }
         HEADERS + timestamps + self.rare_bytes()
