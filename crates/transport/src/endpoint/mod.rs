@@ -12,7 +12,7 @@
 //!   be sent now to `send`, in order, and its [`Answer`] holds all that is asked after a packet. Nothing else has to be
 //!   polled.
 //! - What most packets are answered by is one packet or none: [`Endpoint::answer`] writes it where the packet was.
-//! - Both ends of a connection are made when it is opened, by [`Transport::open`]. Before, [`AtRest`] stands for each,
+//! - Both ends of a connection are made when it is opened, by [`Transport::open`]. Before, `AtRest` stands for each,
 //!   so that a connection takes up no room until then. Ends that open nothing are there from the start
 //!   ([`Transport::end_at_rest`]).
 //! - A proxy is an application between two endpoints: it writes what [`Answer::delivered`] says has arrived at the one
@@ -20,15 +20,12 @@
 //! - A transport is a file here, with its ends and their [`Kind`], and a line in the registry. What its packets look
 //!   like, if neither segments nor datagrams, is a variant of [`Payload`].
 
-mod at_rest;
-
 use std::fmt::Debug;
 use std::ops::{Range, RangeInclusive};
 use std::sync::Arc;
 
 use units::{Bytes, Ecn, FieldError, Time};
 
-pub use self::at_rest::AtRest;
 use crate::congestion::FindControl;
 use crate::external::ExternalPacket;
 use crate::quic::{Lifetime, QuicPacket};
@@ -522,4 +519,41 @@ pub trait Endpoint: Send {
 
     /// The connection at this moment, if there is one.
     fn info(&self) -> Option<Info>;
+}
+
+/// One end of a connection before it is opened. It takes up no memory.
+struct AtRest;
+
+impl Endpoint for AtRest {
+    fn act(&mut self, _now: Time, act: Act) {
+        unreachable!("an application opens a connection before {act:?}");
+    }
+
+    fn handle(&mut self, _now: Time, _: Input<'_>, _: &mut Payload, _: &mut SendPacket<'_>) -> Answer {
+        Answer { delivered: 0, acknowledged: 0, window: None, wake: Wake::Unchanged }
+    }
+
+    fn has_received(&self, _sequence: u64) -> bool {
+        false
+    }
+
+    fn is_open(&self) -> bool {
+        false
+    }
+
+    fn has_been_closed(&self) -> bool {
+        false
+    }
+
+    fn has_finished(&self) -> bool {
+        false
+    }
+
+    fn counters(&self) -> Counters {
+        Counters::default()
+    }
+
+    fn info(&self) -> Option<Info> {
+        None
+    }
 }
