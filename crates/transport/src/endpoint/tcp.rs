@@ -11,7 +11,7 @@ use super::{
 };
 use crate::congestion::FindControl;
 pub use crate::tcp::TcpConfig;
-use crate::tcp::{Connection, Counters, InPlace, Info, MAX_WINDOW, PeerMemory, Segment, Settings, State};
+use crate::tcp::{Arrival, Connection, Counters, InPlace, Info, MAX_WINDOW, PeerMemory, Segment, Settings, State};
 
 impl Kind for TcpConfig {
     fn check(&self) -> Result<(), FieldError> {
@@ -150,22 +150,15 @@ impl Endpoint for TcpEnd {
     }
 
     fn answer(&mut self, now: Time, prompt: Prompt, payload: &mut Payload) -> Reply {
-        let TcpEnd { connection, reported } = self;
-        let answered = match (prompt, payload) {
-            (Prompt::Packet, Payload::Tcp(segment)) => connection.answer(now, segment),
-            (Prompt::More, payload) => send_further(connection, now, payload),
-            _ => return Reply::Refused,
-        };
-        let sent = match answered {
-            InPlace::First(sent) => return Reply::First { sent },
-            InPlace::Acknowledged if reported.holds(connection.next_timeout()) => {
-                return Reply::Brief { sent: true, delivered: connection.delivered_bytes() };
-            }
-            InPlace::Acknowledged => Some(0),
-            InPlace::Nothing => None,
-            InPlace::One(sent) => Some(sent),
-        };
-        Reply::Whole { sent, answer: state(connection, reported) }
+        match (prompt, payload) {
+            (Prompt::Packet, Payload::Tcp(segment)) => match self.connection.arrival(segment) {
+                Arrival::Data => self.answer_data(now, segment),
+                Arrival::Acknowledgment => self.answer_ack(now, segment),
+                Arrival::Other => self.answer_other(now, segment),
+            },
+            (Prompt::More, payload) => self.send_further(now, payload),
+            _ => Reply::Refused,
+        }
     }
 
     fn has_received(&self, sequence: u64) -> bool {
@@ -193,9 +186,46 @@ impl Endpoint for TcpEnd {
     }
 }
 
-#[inline(never)]
-fn send_further(connection: &mut Connection, now: Time, payload: &mut Payload) -> InPlace {
-    connection.send_in_place(now, room_in(payload))
+/// The ways of [`TcpEnd::answer`], each a function of its own, so that what it needs stays in registers.
+impl TcpEnd {
+    #[inline(never)]
+    fn answer_data(&mut self, now: Time, segment: &mut Segment) -> Reply {
+        let answered = self.connection.answer_data(now, segment);
+        self.reply(answered)
+    }
+
+    #[inline(never)]
+    fn answer_ack(&mut self, now: Time, segment: &mut Segment) -> Reply {
+        let answered = self.connection.answer_ack(now, segment);
+        self.reply(answered)
+    }
+
+    #[inline(never)]
+    fn answer_other(&mut self, now: Time, segment: &mut Segment) -> Reply {
+        let answered = self.connection.answer_other(now, segment);
+        self.reply(answered)
+    }
+
+    #[inline(never)]
+    fn send_further(&mut self, now: Time, payload: &mut Payload) -> Reply {
+        let answered = self.connection.send_in_place(now, room_in(payload));
+        self.reply(answered)
+    }
+
+    #[inline(always)]
+    fn reply(&mut self, answered: InPlace) -> Reply {
+        let TcpEnd { connection, reported } = self;
+        let sent = match answered {
+            InPlace::First(sent) => return Reply::First { sent },
+            InPlace::Acknowledged if reported.holds(connection.next_timeout()) => {
+                return Reply::Brief { sent: true, delivered: connection.delivered_bytes() };
+            }
+            InPlace::Acknowledged => Some(0),
+            InPlace::Nothing => None,
+            InPlace::One(sent) => Some(sent),
+        };
+        Reply::Whole { sent, answer: state(connection, reported) }
+    }
 }
 
 /// All that is asked of a connection after an input.

@@ -23,11 +23,12 @@ use units::{Duration, Time};
 
 use self::handshake::Handshake;
 use self::marks::Marks;
+pub use self::plain::Arrival;
 use self::reset::Reset;
 use super::accecn::ace;
 use super::config::{EcnMode, Settings};
 use super::fast_open::FastOpen;
-use super::info::{Counters, InPlace, Info, State};
+use super::info::{Counters, Info, State};
 use super::recv::Receiver;
 use super::segment::{Flags, Segment};
 use super::send::{Ack, Sender};
@@ -134,19 +135,6 @@ impl Connection {
     pub fn handle_segment(&mut self, now: Time, segment: &Segment) {
         if !self.handle_plain(now, segment) {
             self.handle_other(now, segment);
-        }
-    }
-
-    /// As [`Connection::handle_segment`] and the first [`Connection::poll_segment`] after it, which overwrites
-    /// `segment`. [`Connection::send_in_place`] has what may follow.
-    #[inline]
-    pub fn answer(&mut self, now: Time, segment: &mut Segment) -> InPlace {
-        match self.answer_plain(now, segment) {
-            Some(answered) => answered,
-            None => {
-                self.handle_other(now, segment);
-                self.poll_in_place(now, segment)
-            }
         }
     }
 

@@ -20,7 +20,7 @@ pub use config::{
     AvoidanceCounts, ByteCounting, DelayedAck, Dupthresh, EcnMode, FastOpenMode, RtoFloor, RtoRestart, Settings,
     TcpConfig, profile_table,
 };
-pub use connection::{Connection, Transmit};
+pub use connection::{Arrival, Connection, Transmit};
 pub use fast_open::{Cookie, FastOpenOption, PeerMemory};
 pub use info::{Counters, InPlace, Info, State};
 pub use option::AccEcnOption;

@@ -8,37 +8,66 @@ use super::super::segment::{Flags, Segment};
 use super::super::send::{Ack, NextFull};
 use super::Connection;
 
+/// A segment as an end expects it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Arrival {
+    /// Data in order, at an end with nothing to send.
+    Data,
+    /// An acknowledgment, or data at an end that has something to send.
+    Acknowledgment,
+    /// Any other.
+    Other,
+}
+
 impl Connection {
     /// Takes a segment of an open connection that is expected and carries only data or only an acknowledgment. Returns
     /// whether `segment` was one. The effect is that of the general way; tests whose result is known are left out.
     #[inline]
     pub(super) fn handle_plain(&mut self, now: Time, segment: &Segment) -> bool {
-        self.expects(segment) && self.take_plain(now, segment)
+        self.expects(segment) && self.take_plain(now, segment, false)
     }
 
-    /// As [`Connection::handle_plain`], with the answer in place of `segment`; `None` if it was not one.
+    /// By which of the ways below a segment is to be answered.
     #[inline(always)]
-    pub(super) fn answer_plain(&mut self, now: Time, segment: &mut Segment) -> Option<InPlace> {
+    pub fn arrival(&self, segment: &Segment) -> Arrival {
         if !self.expects(segment) {
-            None
+            Arrival::Other
         } else if segment.len > 0 && self.send.is_at_rest() && self.probes_to_acknowledge == 0 {
-            self.answer_data(now, segment)
+            Arrival::Data
         } else {
-            self.take_plain(now, segment).then(|| self.send_plain(now, segment))
+            Arrival::Acknowledgment
         }
     }
 
-    /// Data arrive at an end with nothing to send. The end acknowledges them now or later.
+    /// Answers [`Arrival::Data`] in place of `segment`: the end acknowledges them now or later.
     #[inline(always)]
-    fn answer_data(&mut self, now: Time, segment: &mut Segment) -> Option<InPlace> {
-        if !self.take_plain(now, segment) {
-            return None;
+    pub fn answer_data(&mut self, now: Time, segment: &mut Segment) -> InPlace {
+        if !self.take_plain(now, segment, true) {
+            return self.answer_other(now, segment);
         }
         if !self.recv.ack_due() {
-            return Some(InPlace::Nothing);
+            return InPlace::Nothing;
         }
         self.acknowledge(now, segment);
-        Some(InPlace::Acknowledged)
+        InPlace::Acknowledged
+    }
+
+    /// Answers [`Arrival::Acknowledgment`] in place of `segment`.
+    #[inline(always)]
+    pub fn answer_ack(&mut self, now: Time, segment: &mut Segment) -> InPlace {
+        if self.take_plain(now, segment, false) {
+            self.send_plain(now, segment)
+        } else {
+            self.answer_other(now, segment)
+        }
+    }
+
+    /// Answers any segment in its place: [`Connection::handle_segment`], and the first [`Connection::poll_segment`]
+    /// after it. [`Connection::send_in_place`] has what may follow.
+    #[inline(never)]
+    pub fn answer_other(&mut self, now: Time, segment: &mut Segment) -> InPlace {
+        self.handle_other(now, segment);
+        self.poll_in_place(now, segment)
     }
 
     /// Writes the next segment, if any may go now, in place of `segment`.
@@ -75,8 +104,10 @@ impl Connection {
             && self.recv.expects(segment)
     }
 
+    /// Takes a segment that the end expects, unless what it acknowledges is not plain. `at_rest`: it is known that the
+    /// end has nothing to send.
     #[inline(always)]
-    fn take_plain(&mut self, now: Time, segment: &Segment) -> bool {
+    fn take_plain(&mut self, now: Time, segment: &Segment, at_rest: bool) -> bool {
         let ack = Ack {
             seq: segment.seq,
             ack: segment.ack,
@@ -87,7 +118,11 @@ impl Connection {
             ece: false,
             marks: None,
         };
-        if !self.send.handle_plain(now, &ack, &mut self.counters) {
+        let taken = match at_rest {
+            true => self.send.handle_at_rest(now, &ack),
+            false => self.send.handle_plain(now, &ack, &mut self.counters),
+        };
+        if !taken {
             return false;
         }
         self.recv.take(now, segment);

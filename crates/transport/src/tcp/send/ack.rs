@@ -6,7 +6,7 @@ use super::episode::Rexmit;
 use super::news::{Before, News};
 use super::slot::{LOST, SACKED, Slot};
 use super::{Ack, Sender, TimerKind, echo_age, is_before, timestamp};
-use crate::congestion::{AckSample, RateSample};
+use crate::congestion::AckSample;
 use crate::state::CongestionState;
 use crate::tcp::SackBlocks;
 use crate::tcp::config::RtoRestart;
@@ -14,6 +14,15 @@ use crate::tcp::info::Counters;
 
 fn extend(times: &mut Option<(Time, Time)>, sent_at: Time) {
     *times = Some((times.map_or(sent_at, |times| times.0), sent_at));
+}
+
+/// Segments that were acknowledged and taken out, of which none was retransmitted.
+pub(super) struct Taken {
+    /// How many.
+    pub acked: u32,
+    /// When the first of them was sent.
+    pub first_sent_at: Time,
+    pub last: Slot,
 }
 
 impl Sender {
@@ -89,9 +98,8 @@ impl Sender {
     pub(super) fn advance(&mut self, now: Time, ack: &Ack, counters: &mut Counters) {
         let in_flight_before = self.board.out();
         self.board.move_una(ack.ack);
-        let first = self.board.first_sent_at();
-        let Some((acked, last)) = self.take_plain(now, counters) else { return };
-        let (oldest, newest) = (now.since(first), now.since(last.sent_at));
+        let Some(Taken { acked, first_sent_at, last }) = self.take_plain(now, counters) else { return };
+        let (oldest, newest) = (now.since(first_sent_at), now.since(last.sent_at));
         self.rtt.note_min(now, newest);
         self.rtt.measured(oldest, self.board.una(), self.board.nxt());
         counters.rtt_samples += 1;
@@ -101,8 +109,7 @@ impl Sender {
         }
         self.recovery.rexmit = Rexmit::None;
         self.set_timer(now);
-        let rate = self.rate_sample(now, acked);
-        let sample = AckSample {
+        let mut sample = AckSample {
             now,
             acked,
             delivered: acked,
@@ -116,7 +123,7 @@ impl Sender {
             rtt: Some(newest),
             srtt: self.rtt.srtt(),
             min_rtt: self.rtt.min(),
-            rate,
+            rate: None,
             may_grow: true,
             window_limited: self.cwnd.is_window_limited(),
             state: CongestionState::Open,
@@ -126,32 +133,39 @@ impl Sender {
             paced: self.is_paced(),
             mss: self.agreed.mss as u32,
         };
+        self.add_rate(now, acked, &mut sample);
         self.cwnd.control.acknowledge(&sample);
     }
 
-    /// Takes out what is acknowledged cumulatively, about which nothing was ever in doubt: how many segments, and the
-    /// last of them.
+    /// Takes out what is acknowledged cumulatively, about which nothing was ever in doubt; `None` if that is no whole
+    /// segment.
     #[inline(always)]
-    pub(super) fn take_plain(&mut self, now: Time, counters: &mut Counters) -> Option<(u32, Slot)> {
-        let (mut acked, mut last) = (0, None);
+    pub(super) fn take_plain(&mut self, now: Time, counters: &mut Counters) -> Option<Taken> {
+        let mut taken: Option<Taken> = None;
         while let Some((number, slot)) = self.board.acknowledged() {
-            acked += 1;
             counters.bytes_acked += u64::from(slot.len);
-            last = Some(slot);
+            taken = Some(match taken {
+                None => Taken { acked: 1, first_sent_at: slot.sent_at, last: slot },
+                Some(before) => Taken { acked: before.acked + 1, last: slot, ..before },
+            });
             if let Some(sampler) = &mut self.sampler {
                 sampler.on_delivered(&slot, self.board.state(number));
             }
             self.board.pop_plain();
-        }
-        let last = last?;
-        self.totals.delivered += u64::from(acked);
-        if let Some(rack) = &mut self.rack {
-            rack.note_prior(&last);
-            if self.agreed.sack {
-                rack.on_delivered(now, &last, self.rtt.min());
+            if slot.end() == self.board.una() {
+                break; // mostly after the first: the next needs no look
             }
         }
-        Some((acked, last))
+        let taken = taken?;
+        let Taken { acked, last, .. } = &taken;
+        self.totals.delivered += u64::from(*acked);
+        if let Some(rack) = &mut self.rack {
+            rack.note_prior(last);
+            if self.agreed.sack {
+                rack.on_delivered(now, last, self.rtt.min());
+            }
+        }
+        Some(taken)
     }
 
     /// An acknowledgment that was overtaken may still bring blocks.
@@ -387,7 +401,7 @@ impl Sender {
     #[inline(always)]
     pub(super) fn sample(&mut self, now: Time, before: &Before, acked: u32, rtt: Option<Duration>) -> AckSample {
         let delivered = (self.totals.delivered - before.delivered) as u32;
-        AckSample {
+        let mut sample = AckSample {
             now,
             acked,
             delivered,
@@ -401,7 +415,7 @@ impl Sender {
             rtt,
             srtt: self.rtt.srtt(),
             min_rtt: self.rtt.min(),
-            rate: self.rate_sample(now, delivered),
+            rate: None,
             may_grow: false,
             window_limited: false,
             state: self.cwnd.state(),
@@ -410,15 +424,20 @@ impl Sender {
             marked_bytes: 0,
             paced: self.is_paced(),
             mss: self.agreed.mss as u32,
-        }
+        };
+        self.add_rate(now, delivered, &mut sample);
+        sample
     }
 
+    /// Adds the delivery rate to a sample without one, for controllers that ask for it.
     #[inline(always)]
-    fn rate_sample(&mut self, now: Time, delivered: u32) -> Option<RateSample> {
+    fn add_rate(&mut self, now: Time, delivered: u32, sample: &mut AckSample) {
         if let Some(rack) = &mut self.rack {
             rack.forget_prior();
         }
-        let sampler = self.sampler.as_mut()?;
-        sampler.sample(now, self.totals.delivered, self.board.lost_total(), delivered > 0, self.rtt.min())
+        if let Some(sampler) = &mut self.sampler {
+            let (total, lost) = (self.totals.delivered, self.board.lost_total());
+            sample.rate = sampler.sample(now, total, lost, delivered > 0, self.rtt.min());
+        }
     }
 }

@@ -304,8 +304,7 @@ impl Sender {
     pub(super) fn handle_plain(&mut self, now: Time, ack: &Ack, counters: &mut Counters) -> bool {
         let una = self.board.una();
         if ack.ack == una && self.is_quiet() {
-            self.timer.window_probes = 0;
-            self.update_window(now, ack);
+            return self.handle_at_rest(now, ack);
         } else if ack.ack > una
             && ack.ack <= self.board.nxt()
             && self.cwnd.state() == CongestionState::Open
@@ -316,13 +315,26 @@ impl Sender {
             self.timer.timeouts = 0;
             self.update_window(now, ack);
             if self.ns2.is_some() {
-                self.advance_as_ns2(now, ack, counters);
+                // A copy for the call: the others' acknowledgment stays in registers.
+                self.advance_as_ns2(now, &Ack { ..*ack }, counters);
             } else {
                 self.advance(now, ack, counters);
             }
         } else {
             return false;
         }
+        self.heard(now);
+        true
+    }
+
+    /// As [`Sender::handle_plain`], at an end with nothing to send.
+    #[inline(always)]
+    pub(super) fn handle_at_rest(&mut self, now: Time, ack: &Ack) -> bool {
+        if ack.ack != self.board.una() {
+            return false;
+        }
+        self.timer.window_probes = 0;
+        self.update_window(now, ack);
         self.heard(now);
         true
     }

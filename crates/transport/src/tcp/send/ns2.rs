@@ -12,6 +12,7 @@
 
 use units::{Duration, Time};
 
+use super::ack::Taken;
 use super::episode::Rexmit;
 use super::news::Before;
 use super::slot::{RETRANSMITTED, SACKED};
@@ -71,7 +72,7 @@ impl Sender {
     pub(super) fn advance_as_ns2(&mut self, now: Time, ack: &Ack, counters: &mut Counters) {
         let before = self.before();
         self.board.move_una(ack.ack);
-        let Some((acked, last)) = self.take_plain(now, counters) else { return };
+        let Some(Taken { acked, last, .. }) = self.take_plain(now, counters) else { return };
         self.measure_as_ns2(now, ack, counters);
         self.rearm_rto(now);
         let rtt = Some(now.since(last.sent_at));

@@ -275,12 +275,6 @@ impl Scoreboard {
             && self.slots.front().is_some_and(|front| front.end() <= ack)
     }
 
-    /// When the oldest slot was sent last; [`Time::MAX`] without one.
-    #[inline]
-    pub fn first_sent_at(&self) -> Time {
-        self.slots.front().map_or(Time::MAX, |front| front.sent_at)
-    }
-
     /// The oldest slot if it is acknowledged, with its number: to be taken out.
     #[inline(always)]
     pub fn acknowledged(&mut self) -> Option<(u64, Slot)> {
