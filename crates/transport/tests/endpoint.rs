@@ -46,7 +46,7 @@ impl Path {
     }
 }
 
-/// What is in the box that an end writes a packet into: of another transport, or a segment with all options.
+/// What an end finds where it writes a packet: of another transport, or a segment with all options.
 fn left_behind(sent_before: u32) -> Payload {
     if sent_before > 0 {
         return Payload::Udp(Datagram { number: 3, len: 5 });

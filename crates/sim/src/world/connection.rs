@@ -82,7 +82,7 @@ impl Connections {
     ) -> u32 {
         let connection = self.connections.len() as u32;
         let mut end = |way: Way| {
-            let (protocol, reader) = (transport.end_at_rest(), readers[way as usize]);
+            let (protocol, reader) = (transport.unopened_end(), readers[way as usize]);
             let (delivered_bytes, acknowledged_bytes) = (0, 0);
             let machine = schedule.add(Machine::of(EndpointId { connection, way }));
             Endpoint { protocol, reader, machine, log: None, window: 0, delivered_bytes, acknowledged_bytes }

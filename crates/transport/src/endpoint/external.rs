@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::Time;
 
-use super::{Act, Answer, Endpoint, Input, Kind, Payload, SendPacket, Service, Transport, Wake};
+use super::{Act, Answer, EndOptions, Endpoint, Input, Kind, Payload, SendPacket, Service, Transport, Wake};
 use crate::external::ExternalPacket;
 use crate::tcp::{Counters, Info};
 
@@ -27,8 +27,12 @@ impl Kind for ExternalConfig {
 }
 
 impl Transport for ExternalConfig {
-    fn end_at_rest(&self) -> Box<dyn Endpoint> {
+    fn unopened_end(&self) -> Box<dyn Endpoint> {
         Box::new(ExternalEnd::default())
+    }
+
+    fn open(&self, _now: Time, _options: [EndOptions; 2]) -> Option<[Box<dyn Endpoint>; 2]> {
+        None
     }
 }
 

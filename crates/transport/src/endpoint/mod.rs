@@ -12,13 +12,14 @@
 //!   be sent now to `send`, in order, and its [`Answer`] holds all that is asked after a packet. Nothing else has to be
 //!   polled.
 //! - What most packets are answered by is one packet or none: [`Endpoint::answer`] writes it where the packet was.
-//! - Both ends of a connection are made when it is opened, by [`Transport::open`]. Before, `AtRest` stands for each,
-//!   so that a connection takes up no room until then. Ends that open nothing are there from the start
-//!   ([`Transport::end_at_rest`]).
+//! - Both ends of a connection are made when it is opened ([`Transport::open`]). Before, it has ends of
+//!   [`Transport::unopened_end`], which take up no memory. Where nothing is opened, as with datagrams, these stay.
 //! - A proxy is an application between two endpoints: it writes what [`Answer::delivered`] says has arrived at the one
 //!   into the other, and reads by [`Act::Read`] what [`Answer::acknowledged`] says has left the other.
 //! - A transport is a file here, with its ends and their [`Kind`], and a line in the registry. What its packets look
 //!   like, if neither segments nor datagrams, is a variant of [`Payload`].
+
+mod unopened;
 
 use std::fmt::Debug;
 use std::ops::{Range, RangeInclusive};
@@ -142,16 +143,12 @@ pub trait Transport: Debug + Send + Sync {
         false
     }
 
-    /// One of two ends before a connection is opened.
-    fn end_at_rest(&self) -> Box<dyn Endpoint> {
-        Box::new(AtRest)
-    }
+    /// Returns one of the two ends before a connection is opened.
+    fn unopened_end(&self) -> Box<dyn Endpoint>;
 
-    /// A connection is opened: the end that opens it, and the other, made by the `options` of each. They replace those
-    /// of [`Transport::end_at_rest`], which remain where nothing is opened (`None`).
-    fn open(&self, _now: Time, _options: [EndOptions; 2]) -> Option<[Box<dyn Endpoint>; 2]> {
-        None
-    }
+    /// Opens a connection. Returns the end that opens it and the other, made by the options of each: they replace those
+    /// of [`Transport::unopened_end`]. `None` where nothing is opened: these stay.
+    fn open(&self, now: Time, options: [EndOptions; 2]) -> Option<[Box<dyn Endpoint>; 2]>;
 
     /// Whether it is the user's end that opens connections, whichever end's application does.
     fn opens_at_user(&self) -> bool {
@@ -519,41 +516,4 @@ pub trait Endpoint: Send {
 
     /// The connection at this moment, if there is one.
     fn info(&self) -> Option<Info>;
-}
-
-/// One end of a connection before it is opened. It takes up no memory.
-struct AtRest;
-
-impl Endpoint for AtRest {
-    fn act(&mut self, _now: Time, act: Act) {
-        unreachable!("an application opens a connection before {act:?}");
-    }
-
-    fn handle(&mut self, _now: Time, _: Input<'_>, _: &mut Payload, _: &mut SendPacket<'_>) -> Answer {
-        Answer { delivered: 0, acknowledged: 0, window: None, wake: Wake::Unchanged }
-    }
-
-    fn has_received(&self, _sequence: u64) -> bool {
-        false
-    }
-
-    fn is_open(&self) -> bool {
-        false
-    }
-
-    fn has_been_closed(&self) -> bool {
-        false
-    }
-
-    fn has_finished(&self) -> bool {
-        false
-    }
-
-    fn counters(&self) -> Counters {
-        Counters::default()
-    }
-
-    fn info(&self) -> Option<Info> {
-        None
-    }
 }

@@ -67,6 +67,7 @@ mod end {
 
     use super::QuicConfig;
     use crate::congestion::FindControl;
+    use crate::endpoint::unopened::Unopened;
     use crate::endpoint::{Act, Answer, EndOptions, Endpoint, Input, Payload, ReportedWake, SendPacket, Transport};
     use crate::quic::connection::Connection;
     use crate::quic::library::Settings;
@@ -102,9 +103,13 @@ mod end {
             self.settings.config.migration.is_some()
         }
 
-        fn open(&self, now: Time, [opens, accepts]: [EndOptions; 2]) -> Option<[Box<dyn Endpoint>; 2]> {
+        fn unopened_end(&self) -> Box<dyn Endpoint> {
+            Box::new(Unopened)
+        }
+
+        fn open(&self, now: Time, [one, other]: [EndOptions; 2]) -> Option<[Box<dyn Endpoint>; 2]> {
             let end = |options, opens| -> Box<dyn Endpoint> { Box::new(QuicEnd::new(self, now, options, opens)) };
-            Some([end(opens, true), end(accepts, false)])
+            Some([end(one, true), end(other, false)])
         }
 
         fn opens_at_user(&self) -> bool {

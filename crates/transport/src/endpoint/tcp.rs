@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use units::{Bytes, FieldError, Time};
 
+use super::unopened::Unopened;
 use super::{
     Act, Answer, EndOptions, Endpoint, Input, Kind, Payload, Prompt, Reply, ReportedWake, SendPacket, Service,
     Transport,
@@ -64,6 +65,10 @@ impl Transport for Tcp {
         self.settings.mss
     }
 
+    fn unopened_end(&self) -> Box<dyn Endpoint> {
+        Box::new(Unopened)
+    }
+
     fn open(&self, now: Time, options: [EndOptions; 2]) -> Option<[Box<dyn Endpoint>; 2]> {
         let [opens, accepts] = TcpEnd::pair(&self.settings, now, options);
         Some([opens, accepts])
@@ -86,7 +91,7 @@ pub struct TcpEnd {
 }
 
 impl TcpEnd {
-    /// Both ends of a connection, that which opens it first.
+    /// Returns both ends of a connection: the one that opens it, then the other.
     pub fn pair(settings: &Arc<Settings>, now: Time, options: [EndOptions; 2]) -> [Box<TcpEnd>; 2] {
         let entropy = options.map(|options| options.entropy);
         let end = |connection| Box::new(TcpEnd { connection, reported: ReportedWake::NEVER });

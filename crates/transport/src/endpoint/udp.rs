@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use units::Time;
 
-use super::{Act, Answer, Endpoint, Input, Kind, Payload, Prompt, Reply, SendPacket, Service, Transport, Wake};
+use super::{
+    Act, Answer, EndOptions, Endpoint, Input, Kind, Payload, Prompt, Reply, SendPacket, Service, Transport, Wake,
+};
 use crate::tcp::{Counters, Info};
 pub use crate::udp::UdpConfig;
 use crate::udp::{Datagram, UdpSender};
@@ -24,8 +26,12 @@ impl Transport for UdpConfig {
         false
     }
 
-    fn end_at_rest(&self) -> Box<dyn Endpoint> {
+    fn unopened_end(&self) -> Box<dyn Endpoint> {
         Box::new(UdpEnd::default())
+    }
+
+    fn open(&self, _now: Time, _options: [EndOptions; 2]) -> Option<[Box<dyn Endpoint>; 2]> {
+        None
     }
 }
 

@@ -23,12 +23,11 @@ use units::{Duration, Time};
 
 use self::handshake::Handshake;
 use self::marks::Marks;
-pub use self::plain::Arrival;
 use self::reset::Reset;
 use super::accecn::ace;
 use super::config::{EcnMode, Settings};
 use super::fast_open::FastOpen;
-use super::info::{Counters, Info, State};
+use super::info::{Counters, InPlace, Info, State};
 use super::recv::Receiver;
 use super::segment::{Flags, Segment};
 use super::send::{Ack, Sender};
@@ -136,6 +135,30 @@ impl Connection {
         if !self.handle_plain(now, segment) {
             self.handle_other(now, segment);
         }
+    }
+
+    /// Answers [`super::Arrival::Data`] in place of `segment`.
+    #[inline(always)]
+    pub(crate) fn answer_data(&mut self, now: Time, segment: &mut Segment) -> InPlace {
+        if self.take_at_rest(now, segment) {
+            self.acknowledge_in_place(now, segment)
+        } else {
+            self.answer_other(now, segment)
+        }
+    }
+
+    /// Answers [`super::Arrival::Acknowledgment`] in place of `segment`.
+    #[inline(always)]
+    pub(crate) fn answer_ack(&mut self, now: Time, segment: &mut Segment) -> InPlace {
+        if self.take_plain(now, segment) { self.send_plain(now, segment) } else { self.answer_other(now, segment) }
+    }
+
+    /// Answers [`super::Arrival::Other`] in place of `segment`, as [`Connection::handle_segment`] and the first
+    /// [`Connection::poll_segment`] after it do. [`Connection::send_in_place`] has what may follow.
+    #[inline(never)]
+    pub(crate) fn answer_other(&mut self, now: Time, segment: &mut Segment) -> InPlace {
+        self.handle_other(now, segment);
+        self.poll_in_place(now, segment)
     }
 
     /// As [`Connection::handle_segment`], of a segment that [`Connection::handle_plain`] does not take.

@@ -115,6 +115,17 @@ pub struct Counters {
     pub rtt_sum: Duration,
 }
 
+/// How a segment that arrives is to be answered in its place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Arrival {
+    /// Data in order, at an end with nothing to send.
+    Data,
+    /// An acknowledgment, or data at an end that has something to send.
+    Acknowledgment,
+    /// Any other.
+    Other,
+}
+
 /// The answer to a segment, written in its place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InPlace {

@@ -20,8 +20,9 @@ pub use config::{
     AvoidanceCounts, ByteCounting, DelayedAck, Dupthresh, EcnMode, FastOpenMode, RtoFloor, RtoRestart, Settings,
     TcpConfig, profile_table,
 };
-pub use connection::{Arrival, Connection, Transmit};
+pub use connection::{Connection, Transmit};
 pub use fast_open::{Cookie, FastOpenOption, PeerMemory};
+pub(crate) use info::Arrival;
 pub use info::{Counters, InPlace, Info, State};
 pub use option::AccEcnOption;
 pub use segment::{Flags, SackBlocks, Segment, SynOptions};

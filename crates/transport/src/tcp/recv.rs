@@ -477,8 +477,9 @@ impl Receiver {
         segment.window = self.window();
         segment.len = 0;
         if segment.flags.has(Flags::SYN) {
-            segment.syn = None; // without the flag there are none: so much of the memory is not touched
+            segment.syn = None; // without the flag there are none, and their memory is not touched
         }
+        debug_assert!(segment.syn.is_none());
         segment.flags = if self.echo_mark { flags | Flags::ECE } else { flags };
         segment.ecn = Ecn::NotEct;
         segment.timestamps = self.ts_recent.map(|(echo, _)| (timestamp(now), echo));

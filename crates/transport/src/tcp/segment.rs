@@ -59,6 +59,7 @@ impl Segment {
     /// Bytes of the IPv4 and TCP headers with options.
     #[inline]
     pub fn header_bytes(&self) -> u32 {
+        debug_assert!(self.syn.is_none() || self.flags.has(Flags::SYN), "options of a SYN");
         let timestamps = if self.timestamps.is_some() { 12 } else { 0 }; // 10 and two of padding
         if self.sack.is_empty() && !self.flags.has(Flags::SYN) && self.accecn.is_none() {
             return HEADERS + timestamps;

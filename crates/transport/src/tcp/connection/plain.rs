@@ -3,33 +3,22 @@
 
 use units::Time;
 
-use super::super::info::{InPlace, State};
+use super::super::info::{Arrival, InPlace, State};
 use super::super::segment::{Flags, Segment};
 use super::super::send::{Ack, NextFull};
 use super::Connection;
-
-/// A segment as an end expects it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Arrival {
-    /// Data in order, at an end with nothing to send.
-    Data,
-    /// An acknowledgment, or data at an end that has something to send.
-    Acknowledgment,
-    /// Any other.
-    Other,
-}
 
 impl Connection {
     /// Takes a segment of an open connection that is expected and carries only data or only an acknowledgment. Returns
     /// whether `segment` was one. The effect is that of the general way; tests whose result is known are left out.
     #[inline]
     pub(super) fn handle_plain(&mut self, now: Time, segment: &Segment) -> bool {
-        self.expects(segment) && self.take_plain(now, segment, false)
+        self.expects(segment) && self.take_plain(now, segment)
     }
 
-    /// By which of the ways below a segment is to be answered.
+    /// Returns how a segment is to be answered.
     #[inline(always)]
-    pub fn arrival(&self, segment: &Segment) -> Arrival {
+    pub(crate) fn arrival(&self, segment: &Segment) -> Arrival {
         if !self.expects(segment) {
             Arrival::Other
         } else if segment.len > 0 && self.send.is_at_rest() && self.probes_to_acknowledge == 0 {
@@ -39,12 +28,20 @@ impl Connection {
         }
     }
 
-    /// Answers [`Arrival::Data`] in place of `segment`: the end acknowledges them now or later.
+    /// Takes [`Arrival::Data`], unless what it acknowledges is not plain. Whether it did.
     #[inline(always)]
-    pub fn answer_data(&mut self, now: Time, segment: &mut Segment) -> InPlace {
-        if !self.take_plain(now, segment, true) {
-            return self.answer_other(now, segment);
+    pub(super) fn take_at_rest(&mut self, now: Time, segment: &Segment) -> bool {
+        debug_assert_eq!(self.arrival(segment), Arrival::Data);
+        let taken = self.send.handle_at_rest(now, &self.acknowledgment(segment));
+        if taken {
+            self.take(now, segment);
         }
+        taken
+    }
+
+    /// Acknowledges data that an end with nothing to send has taken, now or later.
+    #[inline(always)]
+    pub(super) fn acknowledge_in_place(&mut self, now: Time, segment: &mut Segment) -> InPlace {
         if !self.recv.ack_due() {
             return InPlace::Nothing;
         }
@@ -52,27 +49,9 @@ impl Connection {
         InPlace::Acknowledged
     }
 
-    /// Answers [`Arrival::Acknowledgment`] in place of `segment`.
-    #[inline(always)]
-    pub fn answer_ack(&mut self, now: Time, segment: &mut Segment) -> InPlace {
-        if self.take_plain(now, segment, false) {
-            self.send_plain(now, segment)
-        } else {
-            self.answer_other(now, segment)
-        }
-    }
-
-    /// Answers any segment in its place: [`Connection::handle_segment`], and the first [`Connection::poll_segment`]
-    /// after it. [`Connection::send_in_place`] has what may follow.
-    #[inline(never)]
-    pub fn answer_other(&mut self, now: Time, segment: &mut Segment) -> InPlace {
-        self.handle_other(now, segment);
-        self.poll_in_place(now, segment)
-    }
-
     /// Writes the next segment, if any may go now, in place of `segment`.
     #[inline(always)]
-    pub fn send_in_place(&mut self, now: Time, segment: &mut Segment) -> InPlace {
+    pub(crate) fn send_in_place(&mut self, now: Time, segment: &mut Segment) -> InPlace {
         match self.marks.accurate {
             None => self.send_plain(now, segment),
             Some(_) => self.poll_in_place(now, segment),
@@ -81,7 +60,7 @@ impl Connection {
 
     /// The same without accurate ECN.
     #[inline(always)]
-    fn send_plain(&mut self, now: Time, segment: &mut Segment) -> InPlace {
+    pub(super) fn send_plain(&mut self, now: Time, segment: &mut Segment) -> InPlace {
         if self.state == State::Established && !self.recv.ack_due() && self.probes_to_acknowledge == 0 {
             match self.send.next_full(now) {
                 NextFull::Unknown => {}
@@ -104,11 +83,21 @@ impl Connection {
             && self.recv.expects(segment)
     }
 
-    /// Takes a segment that the end expects, unless what it acknowledges is not plain. `at_rest`: it is known that the
-    /// end has nothing to send.
+    /// Takes a segment that the end expects, unless what it acknowledges is not plain. Whether it did.
     #[inline(always)]
-    fn take_plain(&mut self, now: Time, segment: &Segment, at_rest: bool) -> bool {
-        let ack = Ack {
+    pub(super) fn take_plain(&mut self, now: Time, segment: &Segment) -> bool {
+        let ack = self.acknowledgment(segment);
+        let taken = self.send.handle_plain(now, &ack, &mut self.counters);
+        if taken {
+            self.take(now, segment);
+        }
+        taken
+    }
+
+    /// Returns what an expected segment acknowledges.
+    #[inline(always)]
+    fn acknowledgment<'a>(&self, segment: &'a Segment) -> Ack<'a> {
+        Ack {
             seq: segment.seq,
             ack: segment.ack,
             window: segment.window,
@@ -117,17 +106,14 @@ impl Connection {
             bare: segment.len == 0,
             ece: false,
             marks: None,
-        };
-        let taken = match at_rest {
-            true => self.send.handle_at_rest(now, &ack),
-            false => self.send.handle_plain(now, &ack, &mut self.counters),
-        };
-        if !taken {
-            return false;
         }
+    }
+
+    /// Takes the rest of an expected segment.
+    #[inline(always)]
+    fn take(&mut self, now: Time, segment: &Segment) {
         self.recv.take(now, segment);
         self.counters.segments_received += 1;
-        true
     }
 
     /// Writes a full segment of new data, without a FIN, CWR or the counts of accurate ECN.

@@ -22,6 +22,7 @@ pub(super) struct Taken {
     pub acked: u32,
     /// When the first of them was sent.
     pub first_sent_at: Time,
+    /// The last of them.
     pub last: Slot,
 }
 
@@ -153,7 +154,7 @@ impl Sender {
             }
             self.board.pop_plain();
             if slot.end() == self.board.una() {
-                break; // mostly after the first: the next needs no look
+                break; // the next segment begins there
             }
         }
         let taken = taken?;

@@ -305,7 +305,8 @@ impl Sender {
         let una = self.board.una();
         if ack.ack == una && self.is_quiet() {
             return self.handle_at_rest(now, ack);
-        } else if ack.ack > una
+        }
+        if ack.ack > una
             && ack.ack <= self.board.nxt()
             && self.cwnd.state() == CongestionState::Open
             && self.tail.high.is_none()
@@ -315,7 +316,7 @@ impl Sender {
             self.timer.timeouts = 0;
             self.update_window(now, ack);
             if self.ns2.is_some() {
-                // A copy for the call: the others' acknowledgment stays in registers.
+                // A call needs it in memory. Only this copy is there.
                 self.advance_as_ns2(now, &Ack { ..*ack }, counters);
             } else {
                 self.advance(now, ack, counters);
@@ -330,6 +331,7 @@ impl Sender {
     /// As [`Sender::handle_plain`], at an end with nothing to send.
     #[inline(always)]
     pub(super) fn handle_at_rest(&mut self, now: Time, ack: &Ack) -> bool {
+        debug_assert!(self.is_quiet());
         if ack.ack != self.board.una() {
             return false;
         }

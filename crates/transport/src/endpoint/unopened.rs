@@ -1,0 +1,45 @@
+//! One end of a connection before it is opened.
+
+use units::Time;
+
+use super::{Act, Answer, Endpoint, Input, Payload, SendPacket, Wake};
+use crate::tcp::{Counters, Info};
+
+/// See the module. It takes up no memory.
+#[derive(Debug)]
+pub(super) struct Unopened;
+
+impl Endpoint for Unopened {
+    fn act(&mut self, _now: Time, act: Act) {
+        unreachable!("an application opens a connection before {act:?}");
+    }
+
+    fn handle(&mut self, _now: Time, input: Input<'_>, _: &mut Payload, _: &mut SendPacket<'_>) -> Answer {
+        debug_assert!(matches!(input, Input::Acted), "both ends open at the same instant");
+        Answer { delivered: 0, acknowledged: 0, window: None, wake: Wake::Unchanged }
+    }
+
+    fn has_received(&self, _sequence: u64) -> bool {
+        false
+    }
+
+    fn is_open(&self) -> bool {
+        false
+    }
+
+    fn has_been_closed(&self) -> bool {
+        false
+    }
+
+    fn has_finished(&self) -> bool {
+        false
+    }
+
+    fn counters(&self) -> Counters {
+        Counters::default()
+    }
+
+    fn info(&self) -> Option<Info> {
+        None
+    }
+}
