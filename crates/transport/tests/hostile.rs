@@ -16,6 +16,11 @@ proptest! {
     }
 
     #[test]
+    fn any_segments_are_answered_in_place_as_the_general_way(script in prop::collection::vec(any::<u8>(), 0..2000)) {
+        hostile::answer_both_ways(&script);
+    }
+
+    #[test]
     fn what_is_close_to_scripts_that_broke_it_once(
         which in any::<prop::sample::Index>(),
         changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..12),

@@ -4,4 +4,7 @@
 #[path = "../../tests/util/hostile.rs"]
 mod hostile;
 
-libfuzzer_sys::fuzz_target!(|script: &[u8]| hostile::drive(script));
+libfuzzer_sys::fuzz_target!(|script: &[u8]| {
+    hostile::drive(script);
+    hostile::answer_both_ways(script);
+});

@@ -1,7 +1,12 @@
 //! A connection under a peer that may send anything. Bytes are the script, so that a fuzzer and a property test drive
 //! the same.
 
-use transport::{Connection, EcnMode, Flags, Profile, SackBlocks, Segment, Settings, SynOptions, TcpConfig};
+use std::sync::Arc;
+
+use transport::{
+    Act, Connection, EcnMode, EndOptions, Endpoint, Flags, Input, Payload, Profile, Prompt, Reply, SackBlocks, Segment,
+    Settings, SynOptions, TcpConfig, TcpEnd, Wake,
+};
 use units::{Bytes, Duration, Ecn, Time};
 
 /// Numbers from bytes; zeros when they are used up.
@@ -56,6 +61,24 @@ impl Source<'_> {
                 fast_open: None,
             }),
             accecn: None,
+        }
+    }
+
+    /// A segment in order that carries data, or acknowledges something.
+    fn expected(&mut self, now: Time, una: u64, nxt: u64, next: u64) -> Segment {
+        let ack = match self.byte() {
+            0..=99 => nxt,
+            100..=199 => una,
+            _ => (una + 1000).min(nxt),
+        };
+        Segment {
+            seq: next,
+            ack,
+            window: 1 << (10 + self.byte() % 12),
+            len: if self.byte() < 128 { 0 } else { 1000 },
+            flags: if self.byte() < 200 { Flags::ACK } else { Flags::ACK | Flags::PSH },
+            timestamps: (self.byte() < 128).then(|| ((now.as_nanos() / 1_000_000) as u32 + 1, self.byte() as u32)),
+            ..Segment::default()
         }
     }
 
@@ -114,5 +137,90 @@ pub fn drive(script: &[u8]) {
         }
         connection.check();
         assert!(connection.info().window >= 1);
+    }
+}
+
+/// Whatever comes, an end that answers in place sends what one sends that goes the general way, and is left as it.
+pub fn answer_both_ways(script: &[u8]) {
+    let mut source = Source(script);
+    let settings = Arc::new(Settings { handshake: source.byte() < 20, ..source.settings() });
+    let at = source.byte() as usize % 2;
+    let options = EndOptions { entropy: source.byte(), ..EndOptions::default() };
+    let mut ends = [0, 1].map(|_| {
+        let [opens, accepts] = TcpEnd::pair(&settings, Time::ZERO, [options; 2]);
+        if at == 0 { opens } else { accepts }
+    });
+    let (mut now, mut wake, mut next) = (Time::ZERO, Time::MAX, 1);
+    while !source.0.is_empty() {
+        let mut sent = [Vec::new(), Vec::new()];
+        let mut wakes = [wake; 2];
+        let info = ends[0].info().expect("it is open");
+        match source.byte() {
+            byte @ 0..=170 => {
+                let segment = if byte < 120 {
+                    source.expected(now, info.una, info.nxt, next)
+                } else {
+                    source.segment(info.una, info.nxt, next)
+                };
+                enter(&mut ends[0], now, Input::Packet(&Payload::Tcp(segment)), &mut wakes[0], &mut sent[0]);
+                answer(&mut ends[1], now, segment, &mut wakes[1], &mut sent[1]);
+            }
+            byte @ 171..=210 => {
+                let input = if byte < 190 && wake < Time::MAX { Input::Timeout } else { Input::Acted };
+                if matches!(input, Input::Timeout) {
+                    (now, wakes) = (now.max(wake), [Time::MAX; 2]);
+                }
+                let act = if byte < 208 { Act::Write(Bytes::new(source.byte() * 500)) } else { Act::Close };
+                for ((end, wake), sent) in ends.iter_mut().zip(&mut wakes).zip(&mut sent) {
+                    if matches!(input, Input::Acted) {
+                        end.act(now, act);
+                    }
+                    enter(end, now, input, wake, sent);
+                }
+            }
+            _ => now += Duration::from_micros(source.byte() * 2000),
+        }
+        assert_eq!(sent[0], sent[1]);
+        if let Some((Payload::Tcp(last), _)) = sent[0].last() {
+            next = last.ack.min(1 << 40); // what the end expects, if it is no answer to a stray segment
+        }
+        assert_eq!(wakes[0], wakes[1]);
+        assert_eq!(ends[0].info(), ends[1].info());
+        assert_eq!(ends[0].counters(), ends[1].counters());
+        wake = wakes[0];
+    }
+}
+
+/// The general way into an end.
+fn enter(end: &mut TcpEnd, now: Time, input: Input<'_>, wake: &mut Time, sent: &mut Vec<(Payload, u32)>) {
+    let mut blank = Payload::Tcp(Segment::default());
+    let answer = end.handle(now, input, &mut blank, &mut |payload, sent_before| {
+        sent.push((payload.clone(), sent_before));
+    });
+    if let Wake::At(at) = answer.wake {
+        *wake = at.unwrap_or(Time::MAX);
+    }
+}
+
+/// A segment is answered in its place.
+fn answer(end: &mut TcpEnd, now: Time, segment: Segment, wake: &mut Time, sent: &mut Vec<(Payload, u32)>) {
+    let (mut payload, mut prompt) = (Payload::Tcp(segment), Prompt::Packet);
+    loop {
+        match end.answer(now, prompt, &mut payload) {
+            Reply::Refused => panic!("an end refuses {prompt:?}"),
+            Reply::First { sent: sent_before } => sent.push((payload.clone(), sent_before)),
+            Reply::Brief { sent: is_sent, .. } => {
+                sent.extend(is_sent.then(|| (payload.clone(), 0)));
+                return;
+            }
+            Reply::Whole { sent: sent_before, answer } => {
+                sent.extend(sent_before.map(|sent_before| (payload.clone(), sent_before)));
+                if let Wake::At(at) = answer.wake {
+                    *wake = at.unwrap_or(Time::MAX);
+                }
+                return;
+            }
+        }
+        prompt = Prompt::More;
     }
 }
