@@ -8,7 +8,6 @@ use units::Time;
 
 use super::{Act, Answer, EndOptions, Endpoint, Input, Kind, Payload, SendPacket, Service, Transport, Wake};
 use crate::external::ExternalPacket;
-use crate::tcp::{Counters, Info};
 
 /// Both ends are outside: real hosts behind `transorbit emulate`, or another simulator. The run carries their IP
 /// packets.
@@ -68,30 +67,6 @@ impl Endpoint for ExternalEnd {
             send(blank, 0);
         }
         Answer { delivered: self.delivered, acknowledged: 0, window: None, wake: Wake::Unchanged }
-    }
-
-    fn has_received(&self, _sequence: u64) -> bool {
-        false // each packet is a new one to us
-    }
-
-    fn is_open(&self) -> bool {
-        false
-    }
-
-    fn has_been_closed(&self) -> bool {
-        false
-    }
-
-    fn has_finished(&self) -> bool {
-        false
-    }
-
-    fn counters(&self) -> Counters {
-        Counters::default()
-    }
-
-    fn info(&self) -> Option<Info> {
-        None
     }
 }
 

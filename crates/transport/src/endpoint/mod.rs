@@ -12,8 +12,8 @@
 //!   be sent now to `send`, in order, and its [`Answer`] holds all that is asked after a packet. Nothing else has to be
 //!   polled.
 //! - What most packets are answered by is one packet or none: [`Endpoint::answer`] writes it where the packet was.
-//! - Both ends of a connection are made when it is opened ([`Transport::open`]). Before, it has ends of
-//!   [`Transport::unopened_end`], which take up no memory. Where nothing is opened, as with datagrams, these stay.
+//! - Both ends of a connection are made when it is opened ([`Transport::open`]). They replace those of
+//!   [`Transport::unopened_end`]. Where nothing is opened, as with datagrams, these stay and send.
 //! - A proxy is an application between two endpoints: it writes what [`Answer::delivered`] says has arrived at the one
 //!   into the other, and reads by [`Act::Read`] what [`Answer::acknowledged`] says has left the other.
 //! - A transport is a file here, with its ends and their [`Kind`], and a line in the registry. What its packets look
@@ -456,7 +456,7 @@ impl ReportedWake {
 /// Takes a packet that an end sends: see [`Endpoint::handle`].
 pub type SendPacket<'a> = dyn FnMut(&mut Payload, u32) + 'a;
 
-/// One end of a flow.
+/// One end of a flow. The defaults are those of an end without a connection.
 pub trait Endpoint: Send {
     /// The application does something. It takes effect with the next [`Endpoint::handle`].
     fn act(&mut self, now: Time, act: Act);
@@ -481,16 +481,24 @@ pub trait Endpoint: Send {
     }
 
     /// Whether the data at `sequence` ([`Payload::sequence`]) have arrived here.
-    fn has_received(&self, sequence: u64) -> bool;
+    fn has_received(&self, _sequence: u64) -> bool {
+        false
+    }
 
     /// Whether a connection exists that both ends know of.
-    fn is_open(&self) -> bool;
+    fn is_open(&self) -> bool {
+        false
+    }
 
     /// Whether the other end said that nothing more comes, and all of it has arrived here.
-    fn has_been_closed(&self) -> bool;
+    fn has_been_closed(&self) -> bool {
+        false
+    }
 
     /// Whether this end is done sending: the other end has confirmed that all has arrived, or no more datagrams follow.
-    fn has_finished(&self) -> bool;
+    fn has_finished(&self) -> bool {
+        false
+    }
 
     /// The user at this end gets another address; whether this transport takes notice. If so it is entered then.
     fn change_address(&mut self, _now: Time) -> bool {
@@ -512,8 +520,12 @@ pub trait Endpoint: Send {
     fn poll_log(&mut self, _records: &mut Vec<u8>) {}
 
     /// Returns the counters of this end.
-    fn counters(&self) -> Counters;
+    fn counters(&self) -> Counters {
+        Counters::default()
+    }
 
     /// The connection at this moment, if there is one.
-    fn info(&self) -> Option<Info>;
+    fn info(&self) -> Option<Info> {
+        None
+    }
 }

@@ -7,7 +7,6 @@ use units::Time;
 use super::{
     Act, Answer, EndOptions, Endpoint, Input, Kind, Payload, Prompt, Reply, SendPacket, Service, Transport, Wake,
 };
-use crate::tcp::{Counters, Info};
 pub use crate::udp::UdpConfig;
 use crate::udp::{Datagram, UdpSender};
 
@@ -90,28 +89,8 @@ impl Endpoint for UdpEnd {
         Reply::Brief { sent, delivered: self.delivered }
     }
 
-    fn has_received(&self, _sequence: u64) -> bool {
-        false // a number arrives once at most: nothing is retransmitted
-    }
-
-    fn is_open(&self) -> bool {
-        false
-    }
-
-    fn has_been_closed(&self) -> bool {
-        false
-    }
-
     fn has_finished(&self) -> bool {
         self.finished
-    }
-
-    fn counters(&self) -> Counters {
-        Counters::default()
-    }
-
-    fn info(&self) -> Option<Info> {
-        None
     }
 }
 

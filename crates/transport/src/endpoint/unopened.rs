@@ -3,7 +3,6 @@
 use units::Time;
 
 use super::{Act, Answer, Endpoint, Input, Payload, SendPacket, Wake};
-use crate::tcp::{Counters, Info};
 
 /// See the module. It takes up no memory.
 #[derive(Debug)]
@@ -17,29 +16,5 @@ impl Endpoint for Unopened {
     fn handle(&mut self, _now: Time, input: Input<'_>, _: &mut Payload, _: &mut SendPacket<'_>) -> Answer {
         debug_assert!(matches!(input, Input::Acted), "both ends open at the same instant");
         Answer { delivered: 0, acknowledged: 0, window: None, wake: Wake::Unchanged }
-    }
-
-    fn has_received(&self, _sequence: u64) -> bool {
-        false
-    }
-
-    fn is_open(&self) -> bool {
-        false
-    }
-
-    fn has_been_closed(&self) -> bool {
-        false
-    }
-
-    fn has_finished(&self) -> bool {
-        false
-    }
-
-    fn counters(&self) -> Counters {
-        Counters::default()
-    }
-
-    fn info(&self) -> Option<Info> {
-        None
     }
 }
