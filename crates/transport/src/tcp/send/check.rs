@@ -26,7 +26,8 @@ impl Scoreboard {
             at = slot.end();
             assert!(slot.marks & (SACKED | LOST) != SACKED | LOST, "slot {number} is SACKed and lost");
             let waiting = slot.marks & (LOST | RETRANSMITTED) == LOST;
-            assert!(number >= self.cursor || !waiting, "lost slot {number} was passed over");
+            let found = (self.cursor..self.lost_until).contains(&number);
+            assert!(found || !waiting, "lost slot {number} would not be found");
             let retransmitted = slot.marks & (LOST | RETRANSMITTED) == LOST | RETRANSMITTED;
             assert!(
                 self.order != Order::Retransmitted

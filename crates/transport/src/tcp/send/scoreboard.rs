@@ -55,6 +55,8 @@ pub(super) struct Scoreboard {
     high_sacked: u64,
     /// Number before which no lost slot waits for retransmission.
     pub(super) cursor: u64,
+    /// Number after the highest slot that was ever taken for lost.
+    pub(super) lost_until: u64,
     /// Number before which no slot is worth a retransmission on suspicion (RFC 6675 NextSeg rule 3).
     speculative: u64,
     /// Number before which every slot is SACKed or taken for lost by counting, and the SACKed slots from there on.
@@ -85,6 +87,7 @@ impl Scoreboard {
             lost_total: 0,
             high_sacked: 0,
             cursor: 0,
+            lost_until: 0,
             speculative: 0,
             frontier: 0,
             above: 0,
@@ -359,6 +362,7 @@ impl Scoreboard {
     }
 
     /// Numbers of the slots that lie wholly in `start..end`.
+    #[inline(always)]
     pub fn within(&self, start: u64, end: u64) -> std::ops::Range<u64> {
         let low = self.index_at_or_after(start);
         // The slot that starts at `end` or later, or the one before it that lies across.
@@ -368,7 +372,7 @@ impl Scoreboard {
     }
 
     /// Index of the first slot that starts at `seq` or later.
-    #[inline]
+    #[inline(always)]
     fn index_at_or_after(&self, seq: u64) -> usize {
         let Some(front) = self.slots.front() else { return 0 };
         // No slot is longer than a segment, so the answer is here or later: here, if all are full.
@@ -425,6 +429,7 @@ impl Scoreboard {
         }
         self.lost_total += 1;
         self.cursor = self.cursor.min(number);
+        self.lost_until = self.lost_until.max(number + 1);
         true
     }
 
@@ -516,8 +521,7 @@ impl Scoreboard {
             return None;
         }
         self.cursor = self.cursor.max(self.first);
-        let end = self.first + self.slots.len() as u64;
-        while self.cursor < end {
+        while self.cursor < self.lost_until {
             if self.get(self.cursor).marks & (SACKED | LOST | RETRANSMITTED) == LOST {
                 return Some(self.cursor);
             }

@@ -69,6 +69,16 @@ fn three_sacked_segments_tell_a_loss() {
     assert_eq!((board.next_lost(), board.lost_total()), (Some(0), 1));
 }
 
+/// However large the window: slots beyond the last one taken for lost are not looked at.
+#[test]
+fn what_waits_is_looked_for_up_to_the_last_loss() {
+    let mut board = ten();
+    sack(&mut board, &[(1001, 4001)]);
+    assert_eq!(count_losses(&mut board, 3, false), [1]);
+    retransmit(&mut board, 0);
+    assert_eq!((board.next_lost(), board.cursor), (None, 1));
+}
+
 /// Mathis and Mahdavi 1996: the highest block decides, however few arrived.
 #[test]
 fn forward_acknowledgment_looks_at_the_highest_block_only() {
