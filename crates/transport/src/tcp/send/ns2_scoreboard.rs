@@ -96,9 +96,10 @@ impl Ns2 {
         // Each retransmission that a block answers: from its slot on, and for what was retransmitted before it.
         let mut answers = Vec::new();
         for &number in &judged.arrived {
-            let copy = self.copies.remove(number).unwrap_or(0);
-            if board.get(number).is_on_its_way_again() {
-                answers.push((number, copy));
+            let slot = board.get(number);
+            let copy = if slot.was_retransmitted() { self.copies.remove(number) } else { None };
+            if slot.is_on_its_way_again() {
+                answers.push((number, copy.unwrap_or(0)));
             }
         }
         thorough |= !answers.is_empty();

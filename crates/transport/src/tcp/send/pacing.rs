@@ -107,8 +107,13 @@ impl Sender {
         if halvings < 32 {
             bytes += LARGEST >> halvings;
         }
-        let least = if self.cwnd.control.pacing_rate().is_some() && rate < SINGLE { 1 } else { 2 };
+        let least = if rate < SINGLE { self.least_group() } else { 2 };
         ((bytes.min(LARGEST) / self.agreed.mss) as u32).max(least)
+    }
+
+    /// Segments that go at once where the rate is lowest.
+    fn least_group(&self) -> u32 {
+        if self.cwnd.control.pacing_rate().is_some() { 1 } else { 2 }
     }
 
     /// Whether what may go waits for more: others went just now, it is a small part of the window, and the next
@@ -129,7 +134,8 @@ impl Sender {
         let Some(front) = self.board.front() else { return false };
         let srtt = self.rtt.srtt();
         let next_ack = (front.sent_at + srtt).since(now);
-        if next_ack > RECENT.min(srtt / 2) || limit >= u64::from(self.largest_group()) * mss {
+        let fills = |segments: u32| limit >= u64::from(segments) * mss;
+        if next_ack > RECENT.min(srtt / 2) || fills(self.least_group()) && fills(self.largest_group()) {
             return false;
         }
         let piece = waiting.min(LARGEST);

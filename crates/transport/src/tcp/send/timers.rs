@@ -107,13 +107,13 @@ impl Sender {
         } else {
             // One segment alone may wait for a delayed acknowledgment.
             let more = if self.board.out() == 1 { self.settings.min_rto } else { SLACK };
-            round_up(srtt * 2 + more, self.settings.timer_tick)
+            srtt * 2 + more
         };
         let left = if advancing { rto } else { (front.sent_at + rto).since(now) };
         if !left.is_zero() {
-            wait = wait.min(round_up(left, self.settings.timer_tick));
+            wait = wait.min(left);
         }
-        self.timer.arm(TimerKind::Probe, now + wait);
+        self.timer.arm(TimerKind::Probe, now + round_up(wait, self.settings.timer_tick));
         true
     }
 
