@@ -33,15 +33,21 @@ const STEP: usize = 16;
 
 impl Distribution {
     /// Adds a delay.
-    #[inline]
+    #[inline(never)]
     pub(crate) fn add(&mut self, micros: u64) {
         self.total += 1;
+        match self.total <= FEW + 1 {
+            true => self.add_early(micros),
+            false => self.count(micros),
+        }
+    }
+
+    /// Adds one of the first delays, of which the greatest are kept; the one after them lets these go.
+    #[inline(never)]
+    fn add_early(&mut self, micros: u64) {
         if self.total > FEW {
-            if !self.greatest.is_empty() {
-                self.greatest = BinaryHeap::new();
-            }
-            self.count(micros);
-            return;
+            self.greatest = BinaryHeap::new();
+            return self.count(micros);
         }
         let kept = u32::try_from(micros).unwrap_or(LONG);
         if self.counts.is_empty() {
