@@ -109,7 +109,7 @@ impl Estimates {
     }
 
     /// The mutual information of a coded bit to `user`, 0 to 1, as the sender estimates it.
-    #[inline]
+    #[inline(always)]
     pub fn information(&mut self, now: Time, user: u32, channels: &mut [Box<dyn Channel>]) -> f64 {
         let (epoch, information) = &mut self.reports[user as usize];
         if *epoch != self.epoch && self.config.age.is_zero() {

@@ -110,6 +110,7 @@ impl Reordering {
     }
 
     /// `packet`, the `sequence`-th of its flow, is decoded; packets that can be forwarded are added to `outputs`.
+    #[inline(always)]
     pub fn handle_decoded(&mut self, now: Time, packet: &PacketRef, sequence: u64, outputs: &mut VecDeque<Output>) {
         let mut exit = Exit { now, counters: &mut self.counters, outputs };
         match &mut self.order {

@@ -47,7 +47,7 @@ impl Queued {
     }
 
     /// Takes the packet whose first transmission begins, if one may start.
-    #[inline]
+    #[inline(always)]
     pub(super) fn select(
         &mut self,
         now: Time,

@@ -27,6 +27,7 @@ impl LastHop {
     }
 
     /// Begins bursts until the transmitter is no longer free, or there is nothing to send: when it chooses again.
+    #[inline(always)]
     fn begin(&mut self, now: Time) -> Time {
         self.estimates.advance(now, &mut self.channels);
         while self.transmitter.free_at <= now {
@@ -49,6 +50,7 @@ impl LastHop {
         self.queued.packets() > 0 || self.segmentation.as_ref().is_some_and(|segmentation| segmentation.is_cutting())
     }
 
+    #[inline(always)]
     fn repeat(&mut self, now: Time) -> bool {
         let burst = self.harq.poll_burst(now);
         self.repeats = self.harq.has_burst();
@@ -58,6 +60,7 @@ impl LastHop {
         burst.is_some()
     }
 
+    #[inline(always)]
     fn start_new(&mut self, now: Time) -> bool {
         // A packet whose transmission has started is completed before another begins.
         if let Some(segmentation) = &mut self.segmentation
@@ -78,7 +81,7 @@ impl LastHop {
     }
 
     /// Begins a packet, or a fragment of one.
-    #[inline]
+    #[inline(always)]
     fn start(&mut self, now: Time, packet: &PacketRef) {
         // A packet is numbered when it is first sent, so that a packet dropped in the queue leaves no gap.
         let sequence = self.numbering.number(packet.flow);
@@ -90,7 +93,7 @@ impl LastHop {
         self.send(now, coded, packet, sequence);
     }
 
-    #[inline]
+    #[inline(always)]
     fn send(&mut self, now: Time, coded: Coded, packet: &PacketRef, sequence: u64) {
         let decided = self.decisions.snr(packet, sequence);
         let snr = decided.unwrap_or_else(|| self.channels[packet.user as usize].burst_snr(now));

@@ -217,6 +217,7 @@ impl Queue {
     }
 
     /// Drops the packets that have exceeded the limit on the waiting time; returns whether there were any.
+    #[inline(always)]
     pub fn expire(&mut self, now: Time) -> bool {
         let Some(limit) = self.max_wait else { return false };
         if self.low_latency.is_some() {

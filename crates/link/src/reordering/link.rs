@@ -41,6 +41,7 @@ impl ByLink {
         ByLink { capacity: capacity as usize, flows: Vec::new(), users }
     }
 
+    #[inline(always)]
     pub fn handle_decoded(&mut self, packet: &PacketRef, sequence: u64, exit: &mut Exit) {
         let capacity = self.capacity;
         let flow = self.flow(packet);

@@ -113,6 +113,7 @@ impl<R: Rule> ByRule<R> {
         }
     }
 
+    #[inline(always)]
     fn note(&mut self, user: u32, view: &mut View<'_>) {
         let since = self.queues.front(user).map(|(_, since)| since);
         let weight = if since.is_some() { self.weight(user, view) } else { f64::NEG_INFINITY };
@@ -124,6 +125,7 @@ impl<R: Rule> ByRule<R> {
         }
     }
 
+    #[inline(always)]
     fn weight(&self, user: u32, view: &mut View<'_>) -> f64 {
         let information = view.information(user).max(LEAST_INFORMATION);
         self.rule.weight(Known { information, served: self.served.of(user) })
@@ -272,7 +274,7 @@ impl Weights {
     }
 
     /// Updates the blocks that a user is in, up to the first that keeps its highest weight.
-    #[inline]
+    #[inline(always)]
     fn update_blocks_of(&mut self, user: u32) {
         let mut place = user as usize;
         for level in 1..self.levels.len() {
@@ -294,7 +296,7 @@ impl Weights {
     }
 
     /// The user with the highest weight, the first of equals; `None` if all are minus infinity.
-    #[inline]
+    #[inline(always)]
     fn first(&self) -> Option<u32> {
         let (top, below) = self.levels.split_last()?;
         let best = highest(&blocks(top)[0], |_, weight| weight);

@@ -226,7 +226,7 @@ impl UserQueues {
     ///
     /// # Errors
     /// As [`UserQueues::push`].
-    #[inline]
+    #[inline(always)]
     pub fn push_to(&mut self, now: Time, index: u32, packet: PacketRef) -> Result<(), DropReason> {
         self.expire(now);
         let queue = &mut self.queues[index as usize];
@@ -263,7 +263,7 @@ impl UserQueues {
     }
 
     /// Removes the first packet of a user; `None` if its manager has dropped it, or there is none.
-    #[inline]
+    #[inline(always)]
     pub fn pop(&mut self, now: Time, user: u32) -> Option<PacketRef> {
         self.note_change(user);
         let packet = self.queues[user as usize].pop(now);

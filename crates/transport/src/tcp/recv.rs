@@ -352,7 +352,7 @@ impl Receiver {
     }
 
     /// Payload or a FIN arrived in an acceptable segment; our own FIN was sent if `closing`.
-    #[inline]
+    #[inline(always)]
     pub(super) fn handle_data(&mut self, now: Time, segment: &Segment, closing: bool) {
         let fin = segment.flags.has(Flags::FIN);
         if self.ecn {

@@ -179,7 +179,7 @@ impl Bursts {
 
     /// Adds so many packets of so many bursts. Returns where their slots are to be written, those of each packet
     /// different.
-    #[inline]
+    #[inline(always)]
     pub(in crate::random) fn push_packets(&mut self, packets: u32, bursts: u32) -> &mut [u32] {
         let start = self.count;
         self.count += packets as usize * bursts as usize;

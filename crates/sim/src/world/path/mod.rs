@@ -144,6 +144,7 @@ impl LongPath {
 
     /// When a packet leaves the place where it waits for a route, and when it has passed the path; nothing if it waits
     /// to the end.
+    #[inline(always)]
     fn enter(&mut self, direction: Direction, at: Time, bytes: u32) -> Result<Option<(Time, Time)>, PathLoss> {
         let (entered, waits, delays) = self.sent(direction, at);
         if waits {
@@ -168,6 +169,7 @@ impl LongPath {
     }
 
     /// Whether chance lets a packet pass that is sent at `now`.
+    #[inline(always)]
     fn survives(&mut self, direction: Direction, now: Time) -> Result<(), PathLoss> {
         let Some(chances) = &mut self.chances else { return Ok(()) };
         let measured = self.plan.trace.measured();
@@ -181,6 +183,7 @@ impl LongPath {
 
     /// When what is to be sent at `at` can be: outside of interruptions, if a user sends it, and with a route; whether
     /// it waits for a route; and the trace's delay then, and that to the serving satellite, if one comes.
+    #[inline(always)]
     fn sent(&mut self, direction: Direction, at: Time) -> (Time, bool, Option<(Duration, Duration)>) {
         let (mut at, mut waits) = (at, false);
         loop {

@@ -16,7 +16,7 @@ impl Connection {
     }
 
     /// As [`Connection::poll_transmit`], written in place of `segment`. Returns how often its data were sent before.
-    #[inline]
+    #[inline(always)]
     pub fn poll_segment(&mut self, now: Time, segment: &mut Segment) -> Option<u32> {
         if self.gone || matches!(self.state, State::Listen | State::SynSent | State::SynReceived) {
             let polled = self.poll_unsynchronized(now, segment);
@@ -77,7 +77,7 @@ impl Connection {
     }
 
     /// Writes the segment that the send half polled. Returns how often its data were sent before.
-    #[inline]
+    #[inline(always)]
     fn transmit(&mut self, now: Time, outgoing: &Outgoing, segment: &mut Segment) -> u32 {
         let (seq, len, fin, sent_before, push, cwr) = match *outgoing {
             Outgoing::Data { seq, len, fin, sent_before, push, cwr } => (seq, len, fin, sent_before, push, cwr),

@@ -290,6 +290,7 @@ impl Sender {
     }
 
     /// An acknowledgment, of nothing beyond SND.NXT.
+    #[inline(always)]
     pub(super) fn handle_ack(&mut self, now: Time, ack: &Ack, counters: &mut Counters) {
         if self.ns2.is_some() {
             self.handle_as_ns2(now, ack, counters);

@@ -69,6 +69,7 @@ impl Sender {
     }
 
     /// As [`Sender::handle_as_ns2`], with an acknowledgment as of [`Sender::advance`].
+    #[inline(never)]
     pub(super) fn advance_as_ns2(&mut self, now: Time, ack: &Ack, counters: &mut Counters) {
         let before = self.before();
         self.board.move_una(ack.ack);
@@ -118,7 +119,8 @@ impl Sender {
                 self.totals.delivered += 1;
                 self.note_delivered(now, number, &slot, true);
             }
-            if let Some(ns2) = &mut self.ns2
+            if slot.was_retransmitted()
+                && let Some(ns2) = &mut self.ns2
                 && let Some(copy) = ns2.copies.remove(number)
                 && slot.is(RETRANSMITTED)
                 && copy > ns2.answered
@@ -163,6 +165,7 @@ impl Sender {
 
     /// With timestamps every acknowledgment gives a round-trip time, otherwise that of the segment that is timed. The
     /// latter alone ends the back-off.
+    #[inline(always)]
     fn measure_as_ns2(&mut self, now: Time, ack: &Ack, counters: &mut Counters) {
         let una = self.board.una();
         let Some(ns2) = &mut self.ns2 else { return };
@@ -179,6 +182,7 @@ impl Sender {
     }
 
     /// Tells the controller, which opens the window outside of a recovery.
+    #[inline(always)]
     fn control_as_ns2(&mut self, now: Time, before: &Before, news: &Ns2News) {
         let sample = AckSample {
             may_grow: news.acked > 0 && self.cwnd.state() != CongestionState::Recovery,

@@ -291,7 +291,7 @@ impl Sender {
     }
 
     /// Sends `len` bytes of new data, and the FIN after them if `fin`; `push` if they end a group.
-    #[inline]
+    #[inline(always)]
     fn send(&mut self, now: Time, len: u64, fin: bool, push: bool) -> Outgoing {
         if fin {
             self.byte_stream.on_fin_sent();
