@@ -49,6 +49,15 @@ impl<T: Copy> Ring<T> {
         Some(front)
     }
 
+    /// Removes the first item, of which there is one, and appends another.
+    #[inline(always)]
+    pub fn rotate(&mut self, item: T) {
+        debug_assert!(!self.is_empty(), "a queue that rotates has an item");
+        let place = self.place(self.len as usize); // the first item's, if all are taken
+        self.places[place] = item;
+        self.first = self.first.wrapping_add(1);
+    }
+
     /// The first item.
     #[inline(always)]
     pub fn front(&self) -> Option<T> {
@@ -118,6 +127,7 @@ mod tests {
     enum Step {
         Push(u8),
         Pop,
+        Rotate(u8),
         Insert(usize, u8),
         Clear,
     }
@@ -126,6 +136,7 @@ mod tests {
         let step = prop_oneof![
             8 => any::<u8>().prop_map(Step::Push),
             7 => Just(Step::Pop),
+            4 => any::<u8>().prop_map(Step::Rotate),
             2 => (any::<usize>(), any::<u8>()).prop_map(|(index, item)| Step::Insert(index, item)),
             1 => Just(Step::Clear),
         ];
@@ -143,6 +154,12 @@ mod tests {
                         queue.push_back(item);
                     }
                     Step::Pop => prop_assert_eq!(ring.pop_front(), queue.pop_front()),
+                    Step::Rotate(item) => {
+                        if queue.pop_front().is_some() {
+                            queue.push_back(item);
+                            ring.rotate(item);
+                        }
+                    }
                     Step::Insert(index, item) => {
                         let index = index % (queue.len() + 1);
                         ring.insert(index, item);

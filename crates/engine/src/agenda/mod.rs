@@ -231,19 +231,20 @@ impl Agenda {
         };
         let entry = Entry::new(due, machine.phase, number);
         let is_steady = due != Time::MAX && self.is_steady(entry);
-        let goes_to_heap = due != Time::MAX && !is_steady;
-        if self.first_is_steady {
-            self.steady.pop_front();
-            if goes_to_heap {
-                self.push_heap(entry);
+        match (self.first_is_steady, is_steady) {
+            (true, true) => self.steady.rotate(entry),
+            (true, false) => {
+                self.steady.pop_front();
+                if due != Time::MAX {
+                    self.push_heap(entry);
+                }
             }
-        } else if goes_to_heap {
-            self.sift_down(0, entry);
-        } else {
-            self.remove_top();
-        }
-        if is_steady {
-            self.steady.push_back(entry);
+            (false, true) => {
+                self.remove_top();
+                self.steady.push_back(entry);
+            }
+            (false, false) if due != Time::MAX => self.sift_down(0, entry),
+            (false, false) => self.remove_top(),
         }
         self.find_first();
     }
