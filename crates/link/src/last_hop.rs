@@ -263,6 +263,36 @@ impl LastHop {
         Some(packet.id)
     }
 
+    /// As [`LastHop::handle_timeout`] and [`LastHop::poll_arrived`] at the instant at which a packet arrives next, if
+    /// that is by `until`, and before `before` or the last packet that came: when it arrived, and its handle.
+    #[inline(always)]
+    pub fn poll_arrived_before(&mut self, before: Time, until: Time) -> Option<(Time, u32)> {
+        let fifo = self.fifo.as_mut()?;
+        let at = fifo.arrives_at;
+        if at > until || at >= before && !fifo.has_arrived() {
+            return None;
+        }
+        fifo.work_until(at, &mut self.transmitter);
+        self.poll_arrived().map(|id| (at, id))
+    }
+
+    /// Whether [`LastHop::poll_lost`] has something to tell.
+    #[inline]
+    pub fn has_lost(&self) -> bool {
+        !self.outputs.is_empty()
+    }
+
+    /// The next packet that was dropped when it came, if no burst is simulated: when that was, its handle, and why. To
+    /// be asked before the next packet comes, and after those that had arrived by then were polled.
+    #[cold]
+    pub fn poll_lost(&mut self) -> Option<(Time, u32, DropReason)> {
+        let came = self.fifo.as_ref()?.reached;
+        match self.poll_output()? {
+            Output::Dropped(packet, reason) => Some((came, packet.id, reason)),
+            Output::Delivered(packet) => unreachable!("{packet:?} was not polled"),
+        }
+    }
+
     /// The next packet that left, delivered or dropped.
     #[inline]
     pub fn poll_output(&mut self) -> Option<Output> {
@@ -336,12 +366,6 @@ impl LastHop {
     /// other call has told a later one: no burst is simulated, and packets take time to their users.
     pub fn takes_late(&self) -> bool {
         self.fifo.as_ref().is_some_and(|fifo| !fifo.delay.is_zero())
-    }
-
-    /// Of the packets that come next at least so many find room in the queue, if no burst is simulated.
-    #[inline]
-    pub fn sure_room(&self) -> usize {
-        self.fifo.as_ref().map_or(0, Fifo::sure_room)
     }
 
     /// The end of the burst that the transmitter is sending; in the past if it is idle.

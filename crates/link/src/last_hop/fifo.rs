@@ -29,7 +29,7 @@ pub(super) struct Fifo {
     /// When the next packet arrives; [`Time::MAX`] without any.
     pub(super) arrives_at: Time,
     /// The instant of the last event: packets that arrived by then may be handed out.
-    reached: Time,
+    pub(super) reached: Time,
 }
 
 #[derive(Clone, Copy)]
@@ -77,15 +77,6 @@ impl Fifo {
     #[inline]
     pub(super) fn has_arrived(&self) -> bool {
         self.arrives_at <= self.reached
-    }
-
-    /// Of the packets that come next at least so many find room.
-    #[inline]
-    pub(super) fn sure_room(&self) -> usize {
-        match self.limit {
-            Limit::Packets(most) => (most as usize).saturating_sub(self.waiting().packets),
-            Limit::Bytes(_) => 0,
-        }
     }
 
     /// Enters a packet; returns how many waited when it came, it included.

@@ -15,7 +15,12 @@ use crate::packet::{Link, Packet, Payload, Way};
 
 /// Takes note of every event of a run.
 pub(crate) struct Recorder {
-    pub(crate) digest: Digest,
+    /// What is sent and done.
+    done: Digest,
+    /// What becomes of packets that were sent: apart, so that it may be told later.
+    became: Digest,
+    /// Events that are no packet's beginning or end.
+    others: u64,
     /// The record of each flow's connection over the satellites.
     pub(crate) flows: Vec<FlowRecord>,
     pub(crate) delivered: u64,
@@ -50,7 +55,9 @@ impl Recorder {
     /// `listeners`: of each flow, who listens to it.
     pub(crate) fn new(listeners: impl Iterator<Item = Option<Listener>>, series: Option<Series>) -> Recorder {
         Recorder {
-            digest: Digest::default(),
+            done: Digest::default(),
+            became: Digest::default(),
+            others: 0,
             flows: listeners.map(FlowRecord::new).collect(),
             delivered: 0,
             drops: Drops::default(),
@@ -59,9 +66,20 @@ impl Recorder {
         }
     }
 
+    /// The hash over all events.
+    pub(crate) fn digest(&self) -> Digest {
+        self.done.beside(self.became)
+    }
+
+    /// How many events there were, with so many packets sent.
+    pub(crate) fn events(&self, sent: u64) -> u64 {
+        sent + self.delivered + self.drops.total() + self.others
+    }
+
     /// The application of a flow acts.
     pub(crate) fn acted(&mut self, now: Time, flow: u32, opens: bool) {
-        self.digest.event(now, Event::Acted as u8, flow, 0);
+        self.others += 1;
+        self.done.event(now, Event::Acted as u8, flow, 0);
         if opens {
             self.flows[flow as usize].opened_at = Some(now);
         }
@@ -70,7 +88,8 @@ impl Recorder {
     /// A timer of one end of a connection is due.
     pub(crate) fn timed_out(&mut self, now: Time, flow: u32, link: Link, way: Way) {
         let side = u64::from(way == Way::Backward);
-        self.digest.event(now, Event::TimedOut as u8, whose(flow, link), side);
+        self.others += 1;
+        self.done.event(now, Event::TimedOut as u8, whose(flow, link), side);
     }
 
     /// An event of the users' satellite or of a flow, for the watch alone: the digest has it from elsewhere.
@@ -93,7 +112,7 @@ impl Recorder {
     /// A packet is sent; `received`: whether the other end already has its data, asked of retransmissions only.
     #[inline(always)]
     pub(crate) fn sent(&mut self, now: Time, packet: &Packet, received: impl FnOnce(&Payload) -> bool) {
-        self.event(now, Event::Sent, packet);
+        self.done.event(now, Event::Sent as u8, whose(packet.flow, packet.link), packet.word);
         if packet.counts {
             let record = &mut self.flows[packet.flow as usize];
             record.sent_packets += 1;
@@ -147,13 +166,14 @@ impl Recorder {
     /// A packet leaves the last hop with a mark that it had not when it came; `packet` has it already.
     pub(crate) fn marked(&mut self, now: Time, packet: &Packet) {
         debug_assert_eq!(packet.payload.ecn(), Ecn::Ce);
-        self.event(now, Event::Marked, packet);
+        self.others += 1;
+        self.became.event(now, Event::Marked as u8, whose(packet.flow, packet.link), packet.word);
         self.flows[packet.flow as usize].marked_packets += 1;
     }
 
-    /// A packet is lost; `word` distinguishes it from its neighbours.
-    pub(crate) fn dropped(&mut self, now: Time, packet: &Packet, word: u64, loss: Loss) {
-        self.digest.event(now, Event::Dropped as u8, whose(packet.flow, packet.link), word);
+    /// A packet is lost.
+    pub(crate) fn dropped(&mut self, now: Time, packet: &Packet, loss: Loss) {
+        self.became.event(now, Event::Dropped as u8, whose(packet.flow, packet.link), packet.word);
         self.drops.count(loss);
         if let Some(watch) = self.watch() {
             watch.dropped(now, packet, loss);
@@ -183,7 +203,7 @@ impl Recorder {
     #[inline(always)]
     pub(crate) fn delivered(&mut self, now: Time, packet: &Packet) {
         self.delivered += 1;
-        self.event(now, Event::Delivered, packet);
+        self.became.event(now, Event::Delivered as u8, whose(packet.flow, packet.link), packet.word);
         if packet.counts {
             let record = &mut self.flows[packet.flow as usize];
             record.received_packets += 1;
@@ -218,12 +238,6 @@ impl Recorder {
     #[inline]
     pub(crate) fn advanced(&mut self, now: Time, flow: u32) {
         self.flows[flow as usize].last_delivery = now;
-    }
-
-    #[inline]
-    fn event(&mut self, now: Time, event: Event, packet: &Packet) {
-        let word = packet.word;
-        self.digest.event(now, event as u8, whose(packet.flow, packet.link), word);
     }
 }
 

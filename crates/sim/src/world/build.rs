@@ -17,7 +17,7 @@ use super::flow::{Application, Flow, FlowKind};
 use super::ledger::Ledger;
 use super::network::{Network, Site};
 use super::path::LongPath;
-use super::place::{Parts, Place};
+use super::place::Parts;
 use super::proxy::Proxy;
 use super::run::World;
 use super::schedule::{Machine, Schedule};
@@ -66,8 +66,10 @@ pub(crate) fn build(plan: &Plan, seed: u64, scripts: &mut dyn Scripts) -> Result
     let places = flows.iter().filter(|flow| kinds[flow.kind as usize].protocol.follows_gateways());
     let places: BTreeSet<u32> = places.map(|flow| kinds[flow.kind as usize].place).collect();
     places.into_iter().for_each(|place| network.place(place).follow_gateways());
-    if only_users_receive(config, &kinds) {
-        network.places.iter_mut().for_each(Place::enter_late);
+    if only_users_receive(config, &kinds)
+        && let [place] = network.places.as_mut_slice()
+    {
+        place.run_late();
     }
     let mut world = World {
         now: Time::ZERO,

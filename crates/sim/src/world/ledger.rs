@@ -47,11 +47,7 @@ impl Ledger {
     #[inline(never)]
     pub(super) fn lose(&mut self, now: Time, id: u32, loss: Loss) {
         let packet = self.packets.get(id);
-        let word = match loss {
-            Loss::LastHop(_) => u64::from(id),
-            _ => packet.word,
-        };
-        self.recorder.dropped(now, packet, word, loss);
+        self.recorder.dropped(now, packet, loss);
         self.departures.lost(now, packet, loss);
         self.packets.release(id);
     }

@@ -32,9 +32,12 @@ pub(super) struct Place {
     /// From the users to the gateway.
     uplink: Pipe,
     machines: Machines,
-    /// Packets enter the last hop late: see [`Place::enter_late`].
+    /// Packets enter and leave the last hop late: see [`Place::run_late`].
     late: bool,
 }
+
+/// So many packets enter a last hop at once that they enter late.
+const AT_ONCE: usize = 64;
 
 /// The handles of a place's machines.
 struct Machines {
@@ -70,39 +73,58 @@ impl Place {
         Place { path, hop, carrier, reference_snr, downlink, last_hop, return_link, uplink, machines, late: false }
     }
 
-    /// For a place that nothing crosses but packets to its users, as long as nobody looks at the serving satellite: if
-    /// the last hop allows it, packets enter it when it wakes next, each at the instant at which it came. So the pipe
-    /// to it does not wake.
-    pub(super) fn enter_late(&mut self) {
+    /// For a place that nothing crosses but packets to its users, as long as nobody looks at it: if path and last hop
+    /// allow it, neither the pipe between them nor the last hop wakes for a packet. [`Place::poll_late`] tells later
+    /// what became of many, each at its own instant.
+    pub(super) fn run_late(&mut self) {
         self.late = self.path.is_steady() && self.last_hop.takes_late();
     }
 
-    /// From now on each packet enters the last hop when it comes.
-    pub(super) fn enter_in_time(&mut self, now: Time, ledger: &Ledger, schedule: &mut Schedule) {
+    /// Whether packets enter and leave the last hop late.
+    #[inline]
+    pub(super) fn is_late(&self) -> bool {
+        self.late
+    }
+
+    /// From now on packets enter and leave the last hop when they do. [`Place::poll_late`] has told all until now.
+    pub(super) fn run_in_time(&mut self, schedule: &mut Schedule) {
         if std::mem::take(&mut self.late) {
-            self.catch_up(now, ledger);
             self.schedule_downlink(schedule);
+            schedule.wake_next(self.machines.last_hop, self.last_hop.next_due());
         }
     }
 
-    /// The packets that came by `now` enter the last hop.
-    fn catch_up(&mut self, now: Time, ledger: &Ledger) {
-        let mut at = self.downlink.next();
-        while let Some(id) = self.downlink.pop_due(now) {
-            self.enter(at, id, ledger);
-            at = self.downlink.next();
+    /// The next packet that the last hop has delivered to a user by `now`, and when. The packets that came until then
+    /// enter it.
+    #[inline(always)]
+    pub(super) fn poll_late(&mut self, now: Time, ledger: &mut Ledger) -> Option<(Time, u32)> {
+        loop {
+            let comes = self.downlink.next();
+            let before = if self.last_hop.has_lost() { Time::ZERO } else { comes };
+            if let Some(arrived) = self.last_hop.poll_arrived_before(before, now) {
+                return Some(arrived);
+            }
+            if self.last_hop.has_lost() {
+                self.lose_late(ledger);
+                continue;
+            }
+            let id = self.downlink.pop_due(now)?;
+            self.enter(comes, id, ledger);
         }
     }
 
-    /// When the last hop is to be woken: when something leaves it, or if packets enter it late when one of them may be
-    /// lost.
+    /// The last packet that came found no room.
+    #[cold]
+    fn lose_late(&mut self, ledger: &mut Ledger) {
+        while let Some((came, id, reason)) = self.last_hop.poll_lost() {
+            ledger.lose(came, id, Loss::LastHop(reason));
+        }
+    }
+
+    /// When packets enter and leave the last hop late, it is woken when a number of them have come.
     #[inline(never)]
-    fn next_of_last_hop(&self) -> Time {
-        match self.last_hop.next_due() {
-            at if !self.late => at,
-            Time::MAX => self.downlink.next(),
-            at => at.min(self.downlink.arrival(self.last_hop.sure_room())),
-        }
+    pub(super) fn schedule_late(&self, schedule: &mut Schedule) {
+        schedule.wake_next(self.machines.last_hop, self.downlink.arrival(AT_ONCE - 1));
     }
 
     /// A packet enters the path at the gateway.
@@ -138,18 +160,10 @@ impl Place {
     /// After packets were sent by [`Place::send_downlink`].
     #[inline]
     pub(super) fn schedule_downlink(&self, schedule: &mut Schedule) {
-        if self.late {
-            return self.schedule_late(schedule);
-        }
-        schedule.wake_next(self.machines.downlink, self.downlink.next());
-    }
-
-    /// The same if packets enter the last hop late: that is woken for the packet sent last if it is the first on its
-    /// way, or the first that may be lost.
-    #[inline(never)]
-    fn schedule_late(&self, schedule: &mut Schedule) {
-        if self.downlink.len() == 1 || self.downlink.len() == self.last_hop.sure_room() + 1 {
-            schedule.wake_next(self.machines.last_hop, self.next_of_last_hop());
+        if !self.late {
+            schedule.wake_next(self.machines.downlink, self.downlink.next());
+        } else if self.downlink.len() == AT_ONCE {
+            self.schedule_late(schedule);
         }
     }
 
@@ -233,10 +247,7 @@ impl Place {
 
     /// The last hop works off what is due.
     #[inline]
-    pub(super) fn work_last_hop(&mut self, now: Time, ledger: &Ledger) {
-        if self.late {
-            self.catch_up(now, ledger);
-        }
+    pub(super) fn work_last_hop(&mut self, now: Time) {
         self.last_hop.handle_timeout(now);
     }
 
@@ -252,7 +263,7 @@ impl Place {
     pub(super) fn rest_last_hop(&self, schedule: &mut Schedule) -> bool {
         let silent = self.last_hop.is_silent();
         if silent {
-            schedule.wake_next(self.machines.last_hop, self.next_of_last_hop());
+            schedule.wake_next(self.machines.last_hop, self.last_hop.next_due());
         }
         silent
     }
@@ -274,7 +285,7 @@ impl Place {
                 link::Output::Dropped(PacketRef { id, .. }, reason) => ledger.lose(now, id, Loss::LastHop(reason)),
             }
         }
-        schedule.wake_next(self.machines.last_hop, self.next_of_last_hop());
+        schedule.wake_next(self.machines.last_hop, self.last_hop.next_due());
         None
     }
 

@@ -14,7 +14,6 @@ use super::flow::{Application, Flow};
 use super::place::Place;
 use super::proxy::Proxy;
 use super::run::World;
-use super::underlay::Underlay;
 use crate::capture::Capture;
 use crate::packet::Way;
 use crate::plan::Plan;
@@ -42,8 +41,7 @@ impl World {
 
     /// What is told of each packet in flight from now on.
     fn taps(&mut self) -> &mut Taps {
-        let Underlay { network, ledger, schedule } = &mut self.under;
-        network.places.iter_mut().for_each(|place| place.enter_in_time(self.now, ledger, schedule));
+        self.run_in_time(self.now);
         self.under.ledger.recorder.taps.get_or_insert_default()
     }
 
@@ -80,7 +78,8 @@ impl World {
         let config = plan.config();
         let now = self.now;
         // So that the counters are those of now.
-        self.under.network.places.iter_mut().for_each(|place| place.work_last_hop(now, &self.under.ledger));
+        self.run_in_time(now);
+        self.under.network.places.iter_mut().for_each(|place| place.work_last_hop(now));
         let conservation = self.conservation()?;
         let elapsed = self.now.since(Time::ZERO);
         let flows = self.end_flows();
@@ -94,7 +93,7 @@ impl World {
             seed,
             simulated_s: elapsed.as_secs_f64(),
             partial,
-            digest: self.under.ledger.recorder.digest.to_string(),
+            digest: self.under.ledger.recorder.digest().to_string(),
             inputs: plan.inputs().to_vec(),
             warnings: self.warnings_of(config, &flows, &last_hop, access.as_ref(), partial),
             last_hop,
@@ -105,7 +104,7 @@ impl World {
                 reference_snr_db: place.reference_snr.map(Db::get),
                 carrier_hz: place.carrier.map(Frequency::as_hz),
             },
-            events: self.under.ledger.recorder.digest.events(),
+            events: self.under.ledger.recorder.events(conservation.created),
             conservation,
             users: self.users_summary(&flows),
             flows: Vec::new(),

@@ -46,8 +46,9 @@ impl World {
             self.now = now;
             match machine {
                 Machine::Downlink(place) => self.arrive_at_last_hop(now, place),
+                Machine::LastHop(place) if self.under.network.place(place).is_late() => self.catch_up(now, place),
                 Machine::LastHop(place) => {
-                    self.under.network.place(place).work_last_hop(now, &self.under.ledger);
+                    self.under.network.place(place).work_last_hop(now);
                     self.leave_last_hop(now, place);
                 }
                 Machine::Uplink(place) => self.arrive_at_gateway(now, place),
@@ -80,6 +81,25 @@ impl World {
     fn arrive_at_last_hop(&mut self, now: Time, place: u32) {
         while self.under.network.place(place).enter_last_hop(now, &mut self.under.ledger, &mut self.under.schedule) {
             self.leave_last_hop(now, place);
+        }
+    }
+
+    /// What came to a place by `now`, and what left its last hop, where packets do so late.
+    #[inline(never)]
+    pub(super) fn catch_up(&mut self, now: Time, place: u32) {
+        while let Some((at, id)) = self.under.network.place(place).poll_late(now, &mut self.under.ledger) {
+            self.arrive(at, id);
+        }
+        self.under.network.place(place).schedule_late(&mut self.under.schedule);
+    }
+
+    /// All that came and left by `now` is told, and from now on packets enter and leave last hops in time.
+    pub(super) fn run_in_time(&mut self, now: Time) {
+        for place in 0..self.under.network.places.len() as u32 {
+            if self.under.network.place(place).is_late() {
+                self.catch_up(now, place);
+                self.under.network.place(place).run_in_time(&mut self.under.schedule);
+            }
         }
     }
 
@@ -205,11 +225,11 @@ impl World {
         let (machine, flow) = (*machine, *flow);
         let endpoint = EndpointId { connection: self.connection_of(flow), way: Way::Forward };
         let World { connections, under, .. } = self;
-        under.ledger.recorder.acted(now, flow, false);
         under.schedule.wake_at(machine, Some(next));
         let slot = under.ledger.packets.reserve();
         if !connections.answer(now, endpoint, Prompt::Write(bytes), slot, under) {
             under.ledger.packets.release(slot);
+            under.ledger.recorder.acted(now, flow, false);
             connections.act(now, endpoint, Act::Write(bytes));
             connections.enter(now, endpoint, Input::Acted, under);
         }
