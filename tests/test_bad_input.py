@@ -120,6 +120,7 @@ def test_a_syntax_error_tells_its_line(command: Command, here: Path) -> None:
         (["run", LEO, "--seed", "99999999999999999999"], "--seed"),
         (["run", LEO, "--fast"], "--fast"),
         (["walk", LEO], "walk"),
+        (["report", "one", "two"], "two: is more than the command takes"),
         (["list", "planets"], "schedulers"),
         (["constellation", "delay", "leo-67", "--from", "0,0", "--to", "1,1"], "leo-66"),
         (["constellation", "delay", "leo-66", "--from", "here", "--to", "1,1"], "--from"),

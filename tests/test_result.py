@@ -169,6 +169,17 @@ def test_reports_are_those_of_the_summary(mixed: to.Result, tmp_path: Path) -> N
         run.reports("bulk")
 
 
+def test_what_is_no_result_is_told(tmp_path: Path) -> None:
+    for folder, why in ((tmp_path, "has no summary.json"), (tmp_path / "none", "no such folder")):
+        with pytest.raises(FileNotFoundError, match=f"{why}: the folder of a result is expected"):
+            to.Result.load(folder)
+
+
+def test_a_plot_that_nobody_draws_is_told(leo: to.Scenario) -> None:
+    with pytest.raises(KeyError, match="godput: no such plot, one of overview, goodput, "):
+        leo.run().plot("godput")
+
+
 def test_a_run_is_told_alike_when_it_is_loaded(tmp_path: Path) -> None:
     run = to.Scenario.from_toml(MIXED).run()
     told = show.summary(run)

@@ -146,6 +146,8 @@ def test_the_seed_comes_from_the_scenario_or_the_call(leo: to.Scenario) -> None:
     assert leo.run(seed=9).summary["seed"] == 9
     assert leo.replace({"seed": 9}).run().summary["digest"] == leo.run(seed=9).summary["digest"]
     assert leo.run(seed=0).summary["seed"] == 0
+    with pytest.raises(to.ScenarioError, match="seed: '1' was given, a whole number"):
+        leo.run(seed="1")  # type: ignore[arg-type]
 
 
 def test_same_seed_same_result_other_seed_another(leo: to.Scenario) -> None:

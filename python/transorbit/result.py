@@ -99,6 +99,9 @@ class Result:
         directory = Path(directory)
         if not directory.exists():
             _folder.put_back(directory)
+        if not (directory / "summary.json").is_file():
+            what = "has no summary.json" if directory.is_dir() else "no such folder"
+            raise FileNotFoundError(f"{directory}: {what}: the folder of a result is expected")
 
         def read_table(name: str) -> pl.DataFrame:
             import polars as pl

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import time
+from numbers import Integral
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -155,8 +156,8 @@ class Scenario:
             Interrupted: Ctrl-C; its `result` is what was simulated until then, also where that is all. A second Ctrl-C
                 leaves none.
         """
-        if seed is not None and not 0 <= seed < 2**63:
-            raise _core.ScenarioError(f"seed: {seed} was given, a whole number from 0 to {2**63 - 1} is expected")
+        if seed is not None and not (isinstance(seed, Integral) and 0 <= seed < 2**63):
+            raise _core.ScenarioError(f"seed: {seed!r} was given, a whole number from 0 to {2**63 - 1} is expected")
         if watch is not None and not 0 <= watch[0] <= watch[1]:
             raise ValueError(f"watch: {watch} was given, seconds from 0 on and not before them are expected")
         started = Started(self, seed, scratch)

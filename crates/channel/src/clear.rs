@@ -54,6 +54,10 @@ impl Kind for Clear {
         self.carrier
     }
 
+    fn symbol_rate(&self) -> Option<Frequency> {
+        Some(self.link_budget.as_ref()?.symbol_rate)
+    }
+
     fn files_mut(&mut self) -> Vec<&mut String> {
         self.link_budget.as_mut().map(LinkBudget::files_mut).unwrap_or_default()
     }

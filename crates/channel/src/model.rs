@@ -39,6 +39,11 @@ pub trait Kind {
         None
     }
 
+    /// The symbols per second of its link budget, if it has one.
+    fn symbol_rate(&self) -> Option<Frequency> {
+        None
+    }
+
     /// The names of the files that it needs.
     fn files_mut(&mut self) -> Vec<&mut String> {
         Vec::new()

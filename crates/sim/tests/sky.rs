@@ -4,7 +4,7 @@
 mod util;
 
 use sim::{Column, Record, Simulation};
-use util::{LEO, run, run_in_pieces, scenario};
+use util::{LABORATORY, LEO, run, run_in_pieces, scenario};
 
 /// A user under a low shell with links, whose satellite changes at most every 15 s; a clear last hop that follows it.
 const SHELL: &str = r#"
@@ -114,6 +114,22 @@ fn a_last_hop_far_from_the_geometry_is_told() {
         |edits: &[&str]| warnings(edits).iter().any(|warning| warning.starts_with("last_hop.delay: packets take"));
     assert!(!told(&["last_hop.delay=5 ms"]) && !told(&["last_hop.delay=orbit"]));
     assert!(told(&["last_hop.delay=119 ms"]), "{:?}", warnings(&["last_hop.delay=119 ms"]));
+}
+
+#[test]
+fn symbols_that_do_not_carry_the_last_hops_rate_are_told() {
+    let told = |symbol_rate: &str| {
+        let budget = format!(
+            "channel={{kind=\"clear\", carrier=\"20 GHz\", link_budget={{eirp=\"60 dBW\", figure_of_merit=\"17 dB/K\", \
+             range=\"38000 km\", symbol_rate=\"{symbol_rate}\"}}}}"
+        );
+        scenario(LABORATORY, &[&budget]).plan().unwrap().warnings().join("\n")
+    };
+    assert_eq!(told("5 MHz"), "", "two coded bits for each symbol of QPSK are 10 Mbit/s");
+    assert_eq!(told("5.2 MHz"), "");
+    let warning = told("1 MHz");
+    assert!(warning.starts_with("channel.link_budget.symbol_rate: 1 MHz carries 2 Mbit/s of coded bits"), "{warning}");
+    assert!(told("25 MHz").contains("last_hop.rate is 10 Mbit/s"));
 }
 
 /// A satellite that comes nearer makes the carrier higher.

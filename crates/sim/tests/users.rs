@@ -272,6 +272,15 @@ fn tells_whose_packets_are_mostly_padding() {
     assert_eq!(warnings(CALLS, &["last_hop.harq={ kind = \"adaptive\" }"]), [""; 0]);
     assert_eq!(warnings(CALLS, &["flows.0.traffic.packet=600 B"]), [""; 0]);
     assert_eq!(warnings(LEO, &[]), [""; 0]);
-    let [told] = &warnings(LEO, &["flows.0.direction=up"])[..] else { panic!("acknowledgments of 52 B are padded") };
+    let told = &warnings(LEO, &["flows.0.direction=up"])[0];
     assert!(told.starts_with("last_hop.harq.padding: acknowledgments of flows.0 have"), "{told}");
+}
+
+#[test]
+fn tells_that_nothing_limits_uploads_without_a_return_link() {
+    let warnings = |edits: &[&str]| scenario(LABORATORY, edits).plan().unwrap().warnings().to_vec();
+    let [told] = &warnings(&["flows.0.direction=up"])[..] else { panic!("it is told once") };
+    assert!(told.contains("nothing limits their rate") && told.contains("[access]"), "{told}");
+    assert_eq!(warnings(&["flows.0.direction=up", "access={}"]), [""; 0]);
+    assert_eq!(warnings(&[]), [""; 0]);
 }

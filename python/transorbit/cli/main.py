@@ -57,6 +57,8 @@ def run(arguments: Sequence[str]) -> int:
             sys.stdout.flush()
             return code if isinstance(code, int) else 0
         except (ScenarioError, UsageError, CycloptsError) as error:
+            if unused := getattr(error, "unused_tokens", None):
+                return _refuse(f"{' '.join(unused)}: is more than the command takes; --help tells what it does")
             return _refuse(f"{error}{_PLUGIN if _UNREGISTERED in str(error) else ''}")
         except SimulationError as error:
             _refuse(f"a defect of the simulator, please report it with the scenario: {error}")

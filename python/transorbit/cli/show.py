@@ -248,7 +248,7 @@ def _users(result: Result) -> Iterator[Fact]:
     if users["count"] > 1:
         goodput = several([users[f"goodput_{name}_bps"] for name in ("min", "mean", "max")], "bit/s")
         fairness = "" if users["jain"] is None else f"; Jain index {users['jain']:.3f}"
-        yield "users", f"{users['count']}, goodput {goodput} (min / mean / max){fairness}"
+        yield "users", f"{users['count']}, goodput to the end {goodput} (min / mean / max){fairness}"
     lost = {words: total(flows, key) for key, words in _columns.lost().items()}
     sent = total(flows, "sent_packets")
     if any(lost.values()) and sent:
@@ -338,7 +338,8 @@ def path(path: dict[str, Any]) -> Iterator[Fact]:
     if path["elevation_max_deg"] is None:
         return
     handovers = (
-        f"{counted(path['user_handovers'], 'handover')} of the users, {path['gateway_handovers']} of the gateway"
+        f"{counted(path['user_handovers'], 'handover')} of the users, {path['gateway_handovers']} of the gateway, "
+        f"{counted(path['route_changes'], 'other change')} of the route"
     )
     seen = f"seen at {path['elevation_min_deg']:.1f} to {path['elevation_max_deg']:.1f} deg"
     shift, change = path["doppler_max_hz"], path["doppler_rate_max_hz_per_s"]

@@ -57,6 +57,8 @@ def draw(name: str, result: Result, **options: Any) -> Figure | None:
         KeyError: there is no such plot.
         ScenarioError: `sequence`, and the run kept no packets.
     """
+    if name not in ALL | CLOSE:
+        raise KeyError(f"{name}: no such plot, one of {', '.join(ALL | CLOSE)} is expected")
     return (
         None
         if name in OF_SERIES and name != _figures.OVERVIEW and result.series.is_empty()

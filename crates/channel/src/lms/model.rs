@@ -134,6 +134,10 @@ impl<F: Fading> Kind for F {
         Some(Fading::carrier(self))
     }
 
+    fn symbol_rate(&self) -> Option<Frequency> {
+        Some(self.line_of_sight().1?.symbol_rate)
+    }
+
     fn files_mut(&mut self) -> Vec<&mut String> {
         self.link_budget_mut().map(LinkBudget::files_mut).unwrap_or_default()
     }

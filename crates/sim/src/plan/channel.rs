@@ -6,7 +6,7 @@ use channel::{ChannelConfig, ChannelModel, Geometry};
 use engine::Streams;
 use link::Propagation;
 use rand::Rng;
-use units::{Duration, Files, OrOrbit, Time};
+use units::{BitRate, Duration, Files, OrOrbit, Time};
 
 use super::path::PathPlan;
 use crate::scenario::{ScenarioConfig, ScenarioError};
@@ -82,6 +82,26 @@ pub(super) fn delay_warning(config: &ScenarioConfig, path: &PathPlan) -> Option<
             "last_hop.delay: packets take {delay} between satellite and users, who are {:.1} ms apart on average, as \
              path delays are told: \"orbit\" would follow that",
             geometric.as_secs_f64() * 1e3
+        )
+    })
+}
+
+/// Coded bits of a QPSK symbol.
+const BITS_PER_SYMBOL: f64 = 2.0;
+/// How far the rate of the last hop may be from that of its symbols without a warning: a share of the latter.
+const LARGEST_RATE_DIFFERENCE: f64 = 0.1;
+
+/// Returns a warning about a link budget whose symbols do not carry what the last hop sends: its Es/N0 is that of
+/// another bandwidth.
+pub(super) fn symbol_rate_warning(config: &ScenarioConfig) -> Option<String> {
+    let symbol_rate = config.channel.entry().symbol_rate()?;
+    let (rate, carried) = (config.last_hop.mean_rate(), BITS_PER_SYMBOL * symbol_rate.as_hz());
+    let fits = (rate.as_bps() as f64 - carried).abs() <= LARGEST_RATE_DIFFERENCE * carried;
+    (!fits).then(|| {
+        format!(
+            "channel.link_budget.symbol_rate: {symbol_rate} carries {} of coded bits by QPSK, and last_hop.rate is \
+             {rate}: Es/N0 is not that of the symbols which are sent",
+            BitRate::from_bps(carried as u64)
         )
     })
 }

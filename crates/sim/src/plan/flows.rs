@@ -7,7 +7,7 @@ use traffic::Needs;
 use transport::{Transport, TransportConfig};
 use units::{Bytes, Duration};
 
-use super::path::check_delay;
+use super::path::{PathPlan, check_delay};
 use crate::scenario::{FlowConfig, FlowDirection, PepConfig, ScenarioConfig, ScenarioError};
 
 /// The references of an entry of `flows` to other parts of the scenario, resolved.
@@ -55,6 +55,17 @@ pub(super) fn padding_warnings(config: &ScenarioConfig) -> Vec<String> {
         })
     };
     config.flows.iter().enumerate().filter_map(warning).collect()
+}
+
+/// Returns a warning about uploads that nothing limits: without a return link each user sends at once.
+pub(super) fn upload_warning(config: &ScenarioConfig, path: &PathPlan) -> Option<String> {
+    let uploads = config.flows.iter().any(|flow| flow.direction == FlowDirection::Up);
+    let limited = config.access.is_some() || path.trace.measured().rate_up.is_some();
+    (uploads && !limited).then(|| {
+        "flows go up, and nothing limits their rate or loses their packets: give a return link, [access], or a path \
+         with a rate from the users"
+            .to_owned()
+    })
 }
 
 /// The largest packet of a flow that crosses the last hop, and what such packets are.

@@ -12,9 +12,9 @@ use std::sync::Arc;
 
 use access::{AccessConfig, AccessPlan};
 pub use channel::{channel_streams, check_users, load_channel};
-use channel::{delay_warning, propagation, speed_warning};
+use channel::{delay_warning, propagation, speed_warning, symbol_rate_warning};
 pub(crate) use flows::{FlowPlan, PepPlan};
-use flows::{flow_plans, padding_warnings};
+use flows::{flow_plans, padding_warnings, upload_warning};
 pub use law::draw_law;
 use law::{LawCell, Laws};
 use link::{LawRequest, Propagation};
@@ -75,8 +75,10 @@ impl Plan {
                 .chain(of_rate)
                 .chain(of_delay)
                 .chain(of_speed)
+                .chain(symbol_rate_warning(&config))
                 .chain(of_channel)
                 .chain(padding_warnings(&config))
+                .chain(upload_warning(&config, &path))
                 .collect(),
             scenario: scenario.clone(),
             config,

@@ -163,7 +163,7 @@ impl World {
         }
         let without_route = self.under.ledger.recorder.drops.by(Loss::Path(PathLoss::NoRoute));
         if without_route > 0 {
-            warnings.push(format!("{without_route} packets were lost for want of a route"));
+            warnings.push(format!("{without_route} packets, data and acknowledgments, were lost for want of a route"));
         }
         let stranded = self.place().path.stranded;
         if stranded > 0 {

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 from cyclopts import Parameter
 
 import transorbit as to
-from transorbit._numbers import decimals
+from transorbit._numbers import counted, decimals
 from transorbit.cli import parse, tables
 from transorbit.cli.common import Csv, Plot, Title, Width, check_plot, examples, write_csv, write_plot
 from transorbit.cli.constellation.common import (
@@ -141,7 +141,7 @@ def passes(
         header[1:1] = ["highest (UTC)"] if epoch else []
         print("\n".join(tables.table(header, rows)))
         if rows:
-            print(f"\n{len(rows)} passes")
+            print(f"\n{counted(len(rows), 'pass', 'passes')}")
         else:
             highest, at_s = to.constellation.best_elevation(sky, where, start_s=start_s, duration_s=duration_s)
             print(f"no pass: the highest satellite reaches {highest:.1f} deg, after {at_s:g} s")
