@@ -119,11 +119,10 @@ fn a_last_hop_far_from_the_geometry_is_told() {
 #[test]
 fn symbols_that_do_not_carry_the_last_hops_rate_are_told() {
     let told = |symbol_rate: &str| {
-        let budget = format!(
-            "channel={{kind=\"clear\", carrier=\"20 GHz\", link_budget={{eirp=\"60 dBW\", figure_of_merit=\"17 dB/K\", \
-             range=\"38000 km\", symbol_rate=\"{symbol_rate}\"}}}}"
-        );
-        scenario(LABORATORY, &[&budget]).plan().unwrap().warnings().join("\n")
+        let budget = format!("eirp=\"60 dBW\", figure_of_merit=\"17 dB/K\", symbol_rate=\"{symbol_rate}\"");
+        let budget = format!("{{{budget}, range=\"38000 km\"}}");
+        let channel = format!("channel={{kind=\"clear\", carrier=\"20 GHz\", link_budget={budget}}}");
+        scenario(LABORATORY, &[&channel]).plan().unwrap().warnings().join("\n")
     };
     assert_eq!(told("5 MHz"), "", "two coded bits for each symbol of QPSK are 10 Mbit/s");
     assert_eq!(told("5.2 MHz"), "");
