@@ -30,7 +30,7 @@ pub(crate) struct Connection {
     entropy: u64,
     library: Library,
     control: Shared,
-    ledger: Sending,
+    sending: Sending,
     arrived: Arrived,
     streams: BTreeMap<u64, Stream>,
     /// Streams on which more has arrived than was reported to the application, and how much in all.
@@ -80,7 +80,7 @@ impl Connection {
             entropy,
             library,
             control,
-            ledger: Sending::default(),
+            sending: Sending::default(),
             arrived: Arrived::default(),
             streams: BTreeMap::new(),
             grown: BTreeMap::new(),
@@ -355,7 +355,7 @@ impl Connection {
         self.buffer.clear();
         let transmit = connection.poll_transmit(instant, NonZeroUsize::MIN, &mut self.buffer)?;
         let bytes = &self.buffer[..transmit.size];
-        let mut outgoing = Outgoing::new(&mut self.ledger, self.resume.as_ref());
+        let mut outgoing = Outgoing::new(&mut self.sending, self.resume.as_ref());
         frames::read(bytes, &mut outgoing);
         let Outgoing { content, sent_before, data_bytes, .. } = outgoing;
         self.counters.segments_sent += 1;
@@ -424,7 +424,7 @@ impl Connection {
     /// arrived, and the next to send.
     pub fn info(&self) -> Info {
         let core = self.control.lock();
-        let (una, nxt) = core.ledger.span();
+        let (una, nxt) = core.packets.span();
         let rtt = &core.rtt;
         // RFC 9002 section 6.2.1
         let srtt = rtt.smoothed.unwrap_or(Duration::from_millis(333));
@@ -440,14 +440,14 @@ impl Connection {
             slow_start_threshold: core.threshold(),
             una,
             nxt,
-            unacked: core.ledger.in_flight,
+            unacked: core.packets.in_flight,
             sacked: 0,
             lost: 0,
             retransmitted: 0,
             reordering: self.settings.config.packet_threshold,
             reordering_seen: 0,
             total_retransmitted: self.counters.retransmitted_segments,
-            delivered: core.ledger.delivered,
+            delivered: core.packets.delivered,
             delivered_marked: 0,
             backoff: 0,
             consecutive_timeouts: u32::from(core.state() == CongestionState::Loss),

@@ -20,7 +20,7 @@ use super::clock::{Clock, ours};
 use super::config::{Controllers, LEAST_WINDOW, QuicConfig};
 use super::lifetime::Ended;
 use super::qlog::{Heading, Metrics, Migration, Qlog};
-use super::rate::{Ledger, Sent};
+use super::rate::{Sent, SentPackets};
 use crate::congestion::{AckSample, Cause, Congestion, CongestionController, Event, Needs, Standard, Start};
 use crate::state::CongestionState;
 
@@ -38,7 +38,7 @@ pub(super) struct Facts {
 pub(super) struct Core {
     facts: Facts,
     control: Control,
-    pub ledger: Ledger,
+    pub packets: SentPackets,
     news: News,
     /// The window before the reduction, its threshold, and when it began; until a packet sent since has arrived.
     recovery: Option<Recovery>,
@@ -111,7 +111,7 @@ impl Core {
         Core {
             control: Control::new(&facts),
             facts,
-            ledger: Ledger::new(),
+            packets: SentPackets::new(),
             news: News::default(),
             recovery: None,
             prior: None,
@@ -136,7 +136,7 @@ impl Core {
     /// The connection goes on over another path, of which nothing is known (RFC 9000 section 9.4).
     pub fn begin_anew(&mut self) {
         self.control = Control::new(&self.facts);
-        self.ledger = Ledger::new();
+        self.packets = SentPackets::new();
         (self.news, self.recovery, self.prior, self.established) = (News::default(), None, None, false);
         let Rtt { samples, sum, .. } = self.rtt;
         self.rtt = Rtt { samples, sum, ..Rtt::default() };
@@ -184,7 +184,7 @@ impl Core {
                 window_bytes: u64::from(self.window()) * mtu,
                 threshold_bytes: self.threshold().map(|packets| u64::from(packets) * mtu),
                 in_flight_bytes: in_flight,
-                in_flight_packets: self.ledger.in_flight,
+                in_flight_packets: self.packets.in_flight,
             },
         );
         let grows_fast = self.threshold().is_none_or(|threshold| self.window() < threshold);
@@ -231,7 +231,7 @@ impl Core {
 
     pub fn handle_timeout(&mut self, now: Time) {
         if self.timer() <= now {
-            self.tell(now, Event::Timeout { in_flight: self.ledger.in_flight });
+            self.tell(now, Event::Timeout { in_flight: self.packets.in_flight });
         }
     }
 
@@ -264,22 +264,22 @@ impl Core {
     }
 
     fn sent(&mut self, now: Time, number: u64) {
-        if self.ledger.in_flight == 0 {
-            let last_sent = self.ledger.last_sent;
+        if self.packets.in_flight == 0 {
+            let last_sent = self.packets.last_sent;
             self.tell(now, Event::Starts { app_limited: true, last_sent });
         }
-        self.ledger.send(now, number);
+        self.packets.send(now, number);
         if self.needs().sent {
-            self.tell(now, Event::Sent { in_flight: self.ledger.in_flight });
+            self.tell(now, Event::Sent { in_flight: self.packets.in_flight });
         }
     }
 
     fn acked(&mut self, number: u64, at: Time) {
         if self.news.delivered == 0 {
-            self.news.in_flight_before = self.ledger.in_flight;
+            self.news.in_flight_before = self.packets.in_flight;
         }
         self.news.delivered += 1;
-        let newest = self.ledger.deliver(number, at);
+        let newest = self.packets.deliver(number, at);
         if newest.is_some_and(|sent| self.news.newest.is_none_or(|known| sent.at >= known.at)) {
             self.news.newest = newest;
         }
@@ -287,7 +287,7 @@ impl Core {
 
     fn lost(&mut self, now: Time, number: u64) {
         self.news.lost += 1;
-        if let Some(lost) = self.ledger.lose(number).filter(|_| self.needs().rates) {
+        if let Some(lost) = self.packets.lose(number).filter(|_| self.needs().rates) {
             self.tell(now, Event::Lost(lost));
         }
     }
@@ -295,7 +295,7 @@ impl Core {
     /// An acknowledgment is over: `in_flight` bytes are left, and the application may have had nothing more to send.
     fn end_acks(&mut self, now: Time, in_flight: u64, app_limited: bool) {
         // Packets of the handshake leave with their keys, and the library does not report it.
-        self.ledger.in_flight = self.ledger.in_flight.min(in_flight.div_ceil(20) as u32);
+        self.packets.in_flight = self.packets.in_flight.min(in_flight.div_ceil(20) as u32);
         let News { delivered, lost, in_flight_before, newest } = std::mem::take(&mut self.news);
         let Some(newest) = newest else { return };
         let sample = now.since(newest.at);
@@ -308,23 +308,23 @@ impl Core {
             self.recovery = None;
             self.tell(now, Event::Recovered);
         }
-        let rate = self.needs().rates.then(|| self.ledger.sample(now, &newest, min_rtt));
-        let (una, nxt) = self.ledger.span();
+        let rate = self.needs().rates.then(|| self.packets.sample(now, &newest, min_rtt));
+        let (una, nxt) = self.packets.span();
         let [counted, reported] = &mut self.marks;
         let marked = (*counted - std::mem::replace(reported, *counted)) as u32;
         let state = self.state();
         if let Control::Own { controller, takes_marks, .. } = &mut self.control {
             let marked = if *takes_marks { marked } else { 0 };
-            let window_limited = self.ledger.usage.is_window_limited(controller.window(), *takes_marks, sample);
+            let window_limited = self.packets.usage.is_window_limited(controller.window(), *takes_marks, sample);
             controller.on_ack(&AckSample {
                 now,
                 acked: delivered,
                 delivered,
                 lost,
-                delivered_total: self.ledger.delivered,
-                lost_total: self.ledger.lost,
+                delivered_total: self.packets.delivered,
+                lost_total: self.packets.lost,
                 in_flight_before,
-                in_flight: self.ledger.in_flight,
+                in_flight: self.packets.in_flight,
                 una,
                 nxt,
                 rtt: Some(sample),
@@ -342,7 +342,7 @@ impl Core {
             });
         }
         if app_limited {
-            self.ledger.on_app_limited();
+            self.packets.on_app_limited();
         }
     }
 
@@ -374,7 +374,7 @@ impl Core {
             now,
             cause,
             from: window.size,
-            in_flight: self.ledger.in_flight,
+            in_flight: self.packets.in_flight,
             srtt: self.rtt.smoothed.unwrap_or_default(),
             min_rtt: self.rtt.min.unwrap_or_default(),
             mss: self.facts.mtu,
@@ -498,7 +498,7 @@ impl Controller for Shared {
 
     fn on_cwnd_limited(&mut self) {
         let mut core = self.lock();
-        core.ledger.fill_window();
+        core.packets.fill_window();
         Shared::theirs(&mut core, |theirs| theirs.on_cwnd_limited());
     }
 
@@ -506,7 +506,7 @@ impl Controller for Shared {
         let mut core = self.lock();
         let at = core.facts.clock.time(sent);
         core.acked(pn, at);
-        core.ledger.usage.srtt = ours(rtt.get());
+        core.packets.usage.srtt = ours(rtt.get());
         Shared::theirs(&mut core, |theirs| theirs.on_ack(now, sent, bytes, pn, app_limited, rtt));
     }
 
@@ -547,7 +547,7 @@ impl Controller for Shared {
 
     fn on_spurious_congestion_event(&mut self) {
         let mut core = self.lock();
-        let now = core.ledger.last_sent.unwrap_or(Time::ZERO);
+        let now = core.packets.last_sent.unwrap_or(Time::ZERO);
         core.undo(now);
         Shared::theirs(&mut core, |theirs| theirs.on_spurious_congestion_event());
     }

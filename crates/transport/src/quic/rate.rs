@@ -23,7 +23,7 @@ pub(super) struct Sent {
 
 /// The packets that ask for an acknowledgment: those in flight, and counts of the others.
 #[derive(Debug)]
-pub(super) struct Ledger {
+pub(super) struct SentPackets {
     sent: VecDeque<Sent>,
     pub in_flight: u32,
     pub delivered: u64,
@@ -40,9 +40,9 @@ pub(super) struct Ledger {
 /// After this time a packet's fate is known: nothing is taken for lost later than 9/8 round trips after others arrived.
 const SETTLED: Duration = Duration::from_secs(60);
 
-impl Ledger {
-    pub fn new() -> Ledger {
-        Ledger {
+impl SentPackets {
+    pub fn new() -> SentPackets {
+        SentPackets {
             sent: VecDeque::new(),
             in_flight: 0,
             delivered: 0,

@@ -84,7 +84,7 @@ impl Connection {
             stream.carry_on(from.get(id).copied().unwrap_or(0), has);
         }
         self.arrived.from = self.streams.iter().map(|(id, stream)| (*id, stream.has)).collect();
-        self.ledger.from = from;
+        self.sending.from = from;
         true
     }
 
@@ -103,7 +103,7 @@ impl Connection {
             let is_done = stream.finished || stream.closes && stream.closed && !stream.for_ever && from == stream.end();
             stream.carry_on(from, reads);
             (stream.finished, stream.closed) = (is_done, is_done);
-            self.ledger.from.insert(*id, from);
+            self.sending.from.insert(*id, from);
         }
         self.arrived.from = resume.from.clone();
         self.begin(now, resume);
@@ -153,7 +153,7 @@ impl Connection {
         let rests = self.settings.config.reopen.is_some()
             && match self.side {
                 Side::Client => self.is_idle(),
-                Side::Server => self.control.lock().ledger.in_flight == 0 && !self.streams.values().any(Stream::waits),
+                Side::Server => self.control.lock().packets.in_flight == 0 && !self.streams.values().any(Stream::waits),
             };
         self.lifetime.end(ended, is_before_time, is_before_time && !rests);
     }
