@@ -11,8 +11,6 @@ pub struct Datagram {
     pub terminal: u32,
     /// The size in bytes.
     pub bytes: u32,
-    /// The datagram's index in its flow; a retransmission has the index of the original.
-    pub position: u64,
 }
 
 /// The access by which a datagram is sent.

@@ -109,11 +109,13 @@ impl FrameConfig {
     }
 
     /// The first frame that begins at `now` or later.
+    #[inline]
     pub(crate) fn next(&self, now: Time) -> u64 {
         now.as_nanos().div_ceil(self.duration.as_nanos())
     }
 
     /// The instant at which a frame begins.
+    #[inline]
     pub(crate) fn start(&self, frame: u64) -> Time {
         Time::from_nanos(frame * self.duration.as_nanos())
     }

@@ -199,11 +199,18 @@ impl ReturnLink {
         }
     }
 
-    /// Adds a datagram to a terminal's queue. `round_trip`: between terminals and network control centre; `None`
-    /// without a route.
-    pub fn handle_datagram(&mut self, now: Time, datagram: Datagram, round_trip: Option<Duration>) {
+    /// Adds a datagram to a terminal's queue. Only where slots may be requested is asked for its `position`, the index
+    /// in its flow, which a retransmission has from the original, and for the `round_trip` between terminals and network
+    /// control centre; `None` without a route.
+    pub fn handle_datagram(
+        &mut self,
+        now: Time,
+        datagram: Datagram,
+        position: impl FnOnce() -> u64,
+        round_trip: impl FnOnce() -> Option<Duration>,
+    ) {
         self.now = now;
-        let Datagram { id, terminal: number, bytes, position } = datagram;
+        let Datagram { id, terminal: number, bytes } = datagram;
         let bits = u64::from(bytes) * 8 + self.datagram_bits;
         let terminal = &mut self.terminals[number as usize];
         let waiting_bits = terminal.waiting_bits();
@@ -211,23 +218,30 @@ impl ReturnLink {
             self.outputs.push_back(Output::Dropped { id, reason: DropReason::Overflow, access: None });
             return;
         }
-        let (access, requests_slots) = self.choose(now, number, position, round_trip);
-        let terminal = &mut self.terminals[number as usize];
         let waiting = Waiting::new(id, bits, now);
+        if self.dedicated.is_none() {
+            return self.contend(number, waiting);
+        }
+        let round_trip = round_trip();
+        let (access, requests_slots) = self.choose(now, number, position, round_trip);
         match access {
-            Access::Random => {
-                if terminal.random.is_empty() {
-                    self.contending.push(number);
-                }
-                terminal.push_random(waiting);
-            }
-            Access::Dedicated => terminal.push_dedicated(waiting),
+            Access::Random => self.contend(number, waiting),
+            Access::Dedicated => self.terminals[number as usize].push_dedicated(waiting),
         }
         match round_trip {
             _ if !requests_slots => {}
             Some(round_trip) => self.request_slots(now, number, round_trip),
             None => self.unrequested.push(number),
         }
+    }
+
+    /// A terminal will send a datagram by random access.
+    fn contend(&mut self, number: u32, waiting: Waiting) {
+        let terminal = &mut self.terminals[number as usize];
+        if terminal.random.is_empty() {
+            self.contending.push(number);
+        }
+        terminal.push_random(waiting);
     }
 
     /// A terminal tells the network control centre its backlog.
@@ -238,16 +252,18 @@ impl ReturnLink {
         }
     }
 
-    /// The access of a datagram, and whether the terminal requests slots for it.
-    fn choose(&mut self, now: Time, number: u32, position: u64, round_trip: Option<Duration>) -> (Access, bool) {
-        let (policy, random) = match (&self.policy, &mut self.random, &self.dedicated) {
-            (Some(policy), Some(random), Some(_)) => (policy, random),
-            (_, _, Some(_)) => return (Access::Dedicated, true),
-            _ => return (Access::Random, false),
-        };
+    /// The access of a datagram where there is dedicated access, and whether the terminal requests slots for it.
+    fn choose(
+        &mut self,
+        now: Time,
+        number: u32,
+        position: impl FnOnce() -> u64,
+        round_trip: Option<Duration>,
+    ) -> (Access, bool) {
+        let (Some(policy), Some(random)) = (&self.policy, &mut self.random) else { return (Access::Dedicated, true) };
         let terminal = &mut self.terminals[number as usize];
         let view = SwitchView {
-            position,
+            position: position(),
             queue_bits: terminal.waiting_bits(),
             random_load: random.load.broadcast(now, round_trip),
         };
@@ -256,6 +272,7 @@ impl ReturnLink {
     }
 
     /// When [`ReturnLink::handle_timeout`] is due: at the next frame, if there is anything to send or to request.
+    #[inline]
     pub fn poll_timeout(&self) -> Option<Time> {
         let dedicated = self.dedicated.as_ref().is_some_and(|dedicated| !dedicated.ncc.is_idle());
         let busy = dedicated || !self.contending.is_empty() || !self.unrequested.is_empty();
@@ -263,6 +280,7 @@ impl ReturnLink {
     }
 
     /// The fate of a datagram; sent datagrams are in the order of time.
+    #[inline]
     pub fn poll_output(&mut self) -> Option<Output> {
         self.outputs.pop_front()
     }
@@ -345,6 +363,7 @@ impl ReturnLink {
     }
 
     /// Terminals send their datagrams for random access; the gateway decodes at the end of the frame.
+    #[inline(never)]
     fn send_random(&mut self, now: Time, frame: u64, round_trip: Duration) {
         let Some(random) = &mut self.random else { return };
         let blocks = self.random_carriers * self.frame.timeslots / self.frame.block_slots;
@@ -362,24 +381,35 @@ impl ReturnLink {
             let has_slots = self.dedicated.as_ref().is_some_and(has_slots);
             let terminal = &mut self.terminals[number as usize];
             terminal.begin_frame(frame, self.frame_bits);
-            random.send(sending, number, terminal, has_slots, &mut self.tally);
+            random.send(&sending, number, terminal, has_slots, &mut self.tally);
         }
         random.decode(&mut self.terminals);
+        let per_block = random.frame.packets() as f64 / f64::from(blocks.max(1));
+        random.load.handle_frame(now, per_block, round_trip);
+        self.leave_random(now);
+    }
+
+    /// What was sent completely by random access in the frame that began at `now` leaves, decoded or not.
+    #[inline(never)]
+    fn leave_random(&mut self, now: Time) {
         // No slot ends after the frame.
         let (at, access) = (now + self.frame.duration, Access::Random);
-        let (terminals, outputs) = (&mut self.terminals, &mut self.outputs);
-        self.contending.retain(|&number| {
-            let queue = &mut terminals[number as usize].random;
+        let mut left = 0;
+        for index in 0..self.contending.len() {
+            let number = self.contending[index];
+            let queue = &mut self.terminals[number as usize].random;
             queue.remove_done(|&Waiting { id, damaged, .. }| {
-                outputs.push_back(match damaged {
+                self.outputs.push_back(match damaged {
                     true => Output::Dropped { id, reason: DropReason::Collision, access: Some(access) },
                     false => Output::Sent { id, at, access },
                 });
             });
-            !queue.is_empty()
-        });
-        let per_block = random.frame.packets() as f64 / f64::from(blocks.max(1));
-        random.load.handle_frame(now, per_block, round_trip);
+            if !queue.is_empty() {
+                self.contending[left] = number;
+                left += 1;
+            }
+        }
+        self.contending.truncate(left);
     }
 
     /// A warning if Es/N0 is too low for random access.
@@ -456,15 +486,16 @@ impl Random {
 
     /// A terminal sends packets as long as it has datagrams and room; with `begun_only`, no datagram that it has not
     /// begun.
+    #[inline(always)]
     fn send(
         &mut self,
-        sending: Sending<'_>,
+        sending: &Sending<'_>,
         number: u32,
         terminal: &mut Terminal,
         begun_only: bool,
         tally: &mut Tally,
     ) {
-        let Sending { now, filler, payload, together } = sending;
+        let &Sending { now, filler, payload, together } = sending;
         let Terminal { random: queue, columns, rng, bits_left, .. } = terminal;
         let most = u32::try_from(*bits_left / u64::from(payload)).unwrap_or(u32::MAX);
         let mut left = together.map_or(most, |replicas| most.min(columns.free() / replicas));

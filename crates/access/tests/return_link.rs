@@ -44,9 +44,9 @@ fn run(link: &mut ReturnLink, arrivals: &[(f64, u32, u32)], until: f64) -> Vec<(
         } else {
             let (_, terminal, bytes) = arrivals[next];
             let position = positions.entry(terminal).or_insert(0);
-            let datagram = Datagram { id: next as u32, terminal, bytes, position: *position };
+            let datagram = Datagram { id: next as u32, terminal, bytes };
+            link.handle_datagram(now, datagram, || *position, || Some(ROUND_TRIP));
             *position += 1;
-            link.handle_datagram(now, datagram, Some(ROUND_TRIP));
             next += 1;
         }
         while let Some(output) = link.poll_output() {
@@ -322,7 +322,7 @@ fn an_outage_stops_everything() {
         let mut link = link(&config(&format!(r#"{{ "method": {{ "kind": "{kind}" }} }}"#)), 1);
         let outage = |now: Time| (now >= Time::from_secs_f64(5.0)).then_some(ROUND_TRIP);
         let at = Time::from_secs_f64(3.0);
-        link.handle_datagram(at, Datagram { id: 0, terminal: 0, bytes: 500, position: 0 }, outage(at));
+        link.handle_datagram(at, Datagram { id: 0, terminal: 0, bytes: 500 }, || 0, || outage(at));
         let mut sent = None;
         while sent.is_none() {
             let now = link.poll_timeout().expect("something waits");

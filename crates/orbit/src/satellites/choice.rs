@@ -8,7 +8,7 @@ use units::{FieldError, Files};
 use crate::path::handover::HandoverPolicy;
 use crate::satellites::constellation::{Constellation, LinkPattern};
 use crate::satellites::elements_file::ElementsFile;
-use crate::satellites::presets::{preset, presets};
+use crate::satellites::presets::{preset, preset_names};
 use crate::satellites::sky::{Sky, nearest_names};
 
 /// A constellation by name, by its parameters, or from a file of elements.
@@ -97,12 +97,11 @@ impl ConstellationChoice {
 
 fn named(name: &str) -> Result<&'static Constellation, String> {
     preset(name).map(|preset| &preset.constellation).ok_or_else(|| {
-        let names = || presets().iter().map(|preset| preset.name);
-        let near = match nearest_names(name, names()) {
+        let near = match nearest_names(name, preset_names()) {
             near if near.is_empty() => String::new(),
             near => format!("did you mean {near}? "),
         };
-        format!("unknown constellation \"{name}\": {near}one of {}", names().collect::<Vec<_>>().join(", "))
+        format!("unknown constellation \"{name}\": {near}one of {}", preset_names().collect::<Vec<_>>().join(", "))
     })
 }
 
@@ -167,7 +166,7 @@ impl JsonSchema for ConstellationChoice {
     // The Walker parameters come last: a checker that reports only the errors of the last possible form then reports
     // those of the most common one.
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        let names: Vec<_> = presets().iter().map(|preset| preset.name).collect();
+        let names: Vec<_> = preset_names().collect();
         let mut changed = Constellation::json_schema(generator).to_value();
         changed["description"] = "A preset with some of its parameters changed.".into();
         changed["required"] = ["preset"].into_iter().collect();

@@ -50,6 +50,11 @@ pub fn presets() -> &'static [Preset] {
     &PRESETS
 }
 
+/// The names of all presets; none is read.
+pub(super) fn preset_names() -> impl Iterator<Item = &'static str> {
+    FILES.iter().map(|&(name, _)| name)
+}
+
 /// The preset called `name`.
 pub fn preset(name: &str) -> Option<&'static Preset> {
     presets().iter().find(|preset| preset.name == name)

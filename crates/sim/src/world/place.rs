@@ -148,13 +148,10 @@ impl Place {
     /// A packet is offered to the return link.
     #[inline(never)]
     fn offer(&mut self, now: Time, id: u32, payload_bytes: u32, ledger: &mut Ledger) {
-        let round_trip = self.round_trip(now);
+        let Place { path, hop, return_link: Some(link), .. } = self else { return };
         let packet = ledger.packets.get(id);
-        let position = packet.position(payload_bytes);
-        let datagram = access::Datagram { id, terminal: packet.user, bytes: packet.bytes, position };
-        if let Some(link) = &mut self.return_link {
-            link.handle_datagram(now, datagram, round_trip);
-        }
+        let datagram = access::Datagram { id, terminal: packet.user, bytes: packet.bytes };
+        link.handle_datagram(now, datagram, || packet.position(payload_bytes), || round_trip(path, hop, now));
     }
 
     /// After packets were sent by [`Place::send_downlink`].
@@ -178,7 +175,7 @@ impl Place {
 
     /// A frame of the return link begins.
     pub(super) fn begin_frame(&mut self, now: Time, ledger: &mut Ledger, schedule: &mut Schedule) {
-        let round_trip = self.round_trip(now);
+        let round_trip = round_trip(&self.path, &mut self.hop, now);
         if let Some(link) = &mut self.return_link {
             link.handle_timeout(now, round_trip);
         }
@@ -332,11 +329,6 @@ impl Place {
         schedule.wake_at(self.machines.service, self.path.service.poll_timeout());
     }
 
-    /// The round-trip time between users and the gateway while nothing waits; none without a route.
-    fn round_trip(&mut self, now: Time) -> Option<Duration> {
-        Some((self.path.delay(now)? + self.hop.delay(now)) * 2)
-    }
-
     /// The packets inside.
     pub(super) fn in_flight(&self) -> usize {
         let return_link = self.return_link.as_ref().map_or(0, |link| link.in_flight());
@@ -376,4 +368,9 @@ impl Place {
         let attenuation = self.last_hop.attenuation(now, user);
         FlowSample { attenuation_db: attenuation.map_or(f32::NAN, |attenuation| attenuation.get() as f32), ..sample }
     }
+}
+
+/// The round-trip time between users and the gateway while nothing waits; none without a route.
+fn round_trip(path: &LongPath, hop: &mut Propagation, now: Time) -> Option<Duration> {
+    Some((path.delay(now)? + hop.delay(now)) * 2)
 }
