@@ -34,6 +34,8 @@ pub(super) struct Place {
     machines: Machines,
     /// Packets enter and leave the last hop late: see [`Place::run_late`].
     late: bool,
+    /// If so, whether the last hop will wake for those that have come.
+    awaited: bool,
 }
 
 /// So many packets enter a last hop at once that they enter late.
@@ -70,7 +72,19 @@ impl Place {
         };
         let Parts { path, hop, carrier, reference_snr, last_hop, return_link } = parts;
         let (downlink, uplink) = (Pipe::default(), Pipe::default());
-        Place { path, hop, carrier, reference_snr, downlink, last_hop, return_link, uplink, machines, late: false }
+        Place {
+            path,
+            hop,
+            carrier,
+            reference_snr,
+            downlink,
+            last_hop,
+            return_link,
+            uplink,
+            machines,
+            late: false,
+            awaited: false,
+        }
     }
 
     /// For a place that nothing crosses but packets to its users, as long as nobody looks at it: if path and last hop
@@ -123,7 +137,8 @@ impl Place {
 
     /// When packets enter and leave the last hop late, it is woken when a number of them have come.
     #[inline(never)]
-    pub(super) fn schedule_late(&self, schedule: &mut Schedule) {
+    pub(super) fn schedule_late(&mut self, schedule: &mut Schedule) {
+        self.awaited = self.downlink.len() >= AT_ONCE;
         schedule.wake_next(self.machines.last_hop, self.downlink.arrival(AT_ONCE - 1));
     }
 
@@ -156,10 +171,10 @@ impl Place {
 
     /// After packets were sent by [`Place::send_downlink`].
     #[inline]
-    pub(super) fn schedule_downlink(&self, schedule: &mut Schedule) {
+    pub(super) fn schedule_downlink(&mut self, schedule: &mut Schedule) {
         if !self.late {
             schedule.wake_next(self.machines.downlink, self.downlink.next());
-        } else if self.downlink.len() == AT_ONCE {
+        } else if !self.awaited && self.downlink.len() >= AT_ONCE {
             self.schedule_late(schedule);
         }
     }

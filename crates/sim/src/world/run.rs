@@ -308,3 +308,44 @@ impl World {
         schedule.wake_at(self.sampler, Some(series.next(now)));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+    use crate::scenario::Scenario;
+    use crate::world::{Nobody, build::build};
+
+    /// Where packets enter and leave the last hop late, some dozens wait for others beside those on their way: here all
+    /// calls send at the same instants.
+    #[test]
+    fn packets_that_are_late_do_not_pile_up() {
+        let text = r#"
+            duration = "20 s"
+            path     = { kind = "fixed", delay = "30 ms" }
+            channel  = { kind = "clear" }
+            record   = { series = false }
+            [last_hop]
+            rate       = "50 Mbit/s"
+            delay      = "10 ms"
+            scheduler  = { kind = "droptail", buffer = "500 packets" }
+            harq       = { kind = "none" }
+            reordering = { enabled = false }
+            [[flows]]
+            count     = 300
+            transport = "udp"
+            traffic   = { kind = "voice" }
+        "#;
+        let plan = Scenario::from_toml(text, Path::new(".")).unwrap().plan().unwrap();
+        let mut world = build(&plan, 1, &mut Nobody).unwrap();
+        assert!(world.under.network.places[0].is_late());
+        let mut most = 0;
+        for hundredth in 1..=2000 {
+            world.run_until(Time::ZERO + units::Duration::from_millis(10 * hundredth)).unwrap();
+            most = most.max(world.under.ledger.packets.in_flight());
+        }
+        // Those of three intervals of 20 ms.
+        assert!((300..1000).contains(&most), "{most} packets in flight");
+    }
+}
