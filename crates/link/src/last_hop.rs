@@ -276,7 +276,7 @@ impl LastHop {
         self.poll_arrived().map(|id| (at, id))
     }
 
-    /// Whether [`LastHop::poll_lost`] has something to tell.
+    /// Whether [`LastHop::poll_lost`] has something to tell, if no burst is simulated.
     #[inline]
     pub fn has_lost(&self) -> bool {
         !self.outputs.is_empty()

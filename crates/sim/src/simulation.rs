@@ -140,8 +140,8 @@ impl Simulation {
         self.world.poll_departure()
     }
 
-    /// After [`Simulation::advance`]: nothing happens before this instant, unless something is offered; `None` if
-    /// nothing is to happen at all.
+    /// After [`Simulation::advance`]: no packet leaves and nothing is sent before this instant, unless something is
+    /// offered; `None` if nothing is to be sent at all. What becomes of packets that no one looks at may be told later.
     pub fn poll_timeout(&mut self) -> Option<Time> {
         self.world.quiet_until()
     }

@@ -76,7 +76,7 @@ impl Recorder {
         sent + self.delivered + self.drops.total() + self.others
     }
 
-    /// The application of a flow acts.
+    /// The application of a flow acts, other than by a datagram that is sent at once.
     pub(crate) fn acted(&mut self, now: Time, flow: u32, opens: bool) {
         self.others += 1;
         self.done.event(now, Event::Acted as u8, flow, 0);

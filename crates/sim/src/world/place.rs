@@ -15,7 +15,8 @@ use crate::record::series::{FlowSample, HopSample, LookSample};
 use crate::record::watch::EventKind;
 
 /// See the module. Packets enter it at the gateway ([`Place::send_downlink`]) or at a user ([`Place::send_uplink`]),
-/// and leave it by [`Place::poll_last_hop`] and [`Place::poll_uplink`].
+/// and leave it by [`Place::poll_last_hop`], [`Place::poll_arrived`] or [`Place::poll_late`], and by
+/// [`Place::poll_uplink`].
 pub(super) struct Place {
     pub(super) path: LongPath,
     /// The delay between the serving satellite and the users.
