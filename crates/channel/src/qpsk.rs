@@ -8,6 +8,9 @@ use units::Db;
 
 use self::table::TABLE;
 
+/// Coded bits of a symbol.
+pub const BITS_PER_SYMBOL: f64 = 2.0;
+
 /// Mutual information per coded bit, 0 to 1: half of what a QPSK symbol carries at the symbol energy to noise density
 /// `snr`.
 ///
@@ -123,7 +126,7 @@ mod tests {
     }
 
     /// Bits per symbol at -10 to 15 dB, by Gauss-Hermite quadrature with 96 nodes, checked with adaptive quadrature.
-    const BITS_PER_SYMBOL: [f64; 26] = [
+    const INFORMATION_PER_SYMBOL: [f64; 26] = [
         0.13749, 0.17103, 0.21216, 0.26226, 0.32286, 0.39546, 0.48149, 0.58207, 0.69776, 0.82822, 0.97189, 1.12558,
         1.28430, 1.44132, 1.58871, 1.71839, 1.82376, 1.90136, 1.95196, 1.98033, 1.99351, 1.99837, 1.99971, 1.99997,
         2.00000, 2.00000,
@@ -131,7 +134,7 @@ mod tests {
 
     #[test]
     fn information_agrees_with_gauss_hermite_quadrature() {
-        for (db, expected) in (-10..).zip(BITS_PER_SYMBOL) {
+        for (db, expected) in (-10..).zip(INFORMATION_PER_SYMBOL) {
             let symbol = 2.0 * mutual_information(Db::new(f64::from(db)));
             assert!((symbol - expected).abs() < 6e-6, "{db} dB: {symbol} against {expected}");
         }

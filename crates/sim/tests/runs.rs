@@ -28,7 +28,7 @@ fn observing_and_cutting_a_run_into_pieces_change_nothing() {
     assert_eq!(base, run_in_pieces(LEO, &[], 97).summary);
 }
 
-/// Calls enter the last hop late as long as nobody looks there: with series somebody does, with a watch from then on.
+/// Calls enter and leave the last hop late where nobody looks: with series somebody does, with a watch from then on.
 #[test]
 fn nothing_shows_when_calls_enter_the_last_hop() {
     let voice = r#"flows.0.traffic={ kind = "voice", activity = { kind = "pareto" } }"#;

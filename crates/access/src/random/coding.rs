@@ -1,5 +1,6 @@
 //! The code of a scheme with a receiver: its options, and the threshold that follows from them.
 
+use channel::qpsk::BITS_PER_SYMBOL;
 use units::{FieldError, Files};
 
 use super::Kind;
@@ -18,9 +19,6 @@ pub(super) struct Coding {
     /// Bursts over which the codeword extends.
     pub(super) bursts: u32,
 }
-
-/// Bits of a QPSK symbol.
-const BITS_PER_SYMBOL: f64 = 2.0;
 
 impl Coding {
     /// The receiver that decodes each packet by its best burst, or by all where its codeword extends over them, and

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use channel::qpsk::BITS_PER_SYMBOL;
 use channel::{ChannelConfig, ChannelModel, Geometry};
 use engine::Streams;
 use link::Propagation;
@@ -86,8 +87,6 @@ pub(super) fn delay_warning(config: &ScenarioConfig, path: &PathPlan) -> Option<
     })
 }
 
-/// Coded bits of a QPSK symbol.
-const BITS_PER_SYMBOL: f64 = 2.0;
 /// How far the rate of the last hop may be from that of its symbols without a warning: a share of the latter.
 const LARGEST_RATE_DIFFERENCE: f64 = 0.1;
 
