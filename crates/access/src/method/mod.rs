@@ -117,9 +117,9 @@ impl JsonSchema for AccessMethod {
 
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
         let mut schema = OwnMethod::json_schema(generator);
-        let schemes = RandomAccess::json_schema(generator);
+        let mut schemes = RandomAccess::json_schema(generator);
         let kinds = schema.get_mut("oneOf").and_then(|kinds| kinds.as_array_mut()).expect("kinds are alternatives");
-        kinds.extend(schemes.get("oneOf").and_then(|kinds| kinds.as_array()).into_iter().flatten().cloned());
+        kinds.append(schemes.get_mut("oneOf").and_then(|kinds| kinds.as_array_mut()).expect("kinds are alternatives"));
         schema.insert("description".to_owned(), "The access method of the terminals.".into());
         schema
     }

@@ -10,13 +10,27 @@ use std::collections::BinaryHeap;
 /// longer than an hour, all are counted in a histogram, whose counters reach from the least to the greatest delay only.
 #[derive(Debug, Default)]
 pub(crate) struct Distribution {
-    /// The greatest delays, the least of them on top; empty when there are more than [`FEW`].
-    greatest: BinaryHeap<Reverse<u32>>,
-    /// Empty while the greatest are all.
+    kept: Kept,
+    /// Empty while all are kept.
     counts: Vec<u32>,
     /// The class of the first counter.
     first: usize,
     total: u64,
+}
+
+/// The delays that are kept.
+#[derive(Debug)]
+enum Kept {
+    /// All: at most [`GREATEST`], none of them [`LONG`].
+    All(Vec<Reverse<u32>>),
+    /// The greatest, the least of them on top; none when there are more than [`FEW`]. All are counted, too.
+    Greatest(BinaryHeap<Reverse<u32>>),
+}
+
+impl Default for Kept {
+    fn default() -> Kept {
+        Kept::All(Vec::new())
+    }
 }
 
 /// The number of delays up to which the percentile is exact.
@@ -36,52 +50,52 @@ impl Distribution {
     #[inline(never)]
     pub(crate) fn add(&mut self, micros: u64) {
         self.total += 1;
-        match self.total <= FEW + 1 {
-            true => self.add_early(micros),
-            false => self.count(micros),
-        }
-    }
-
-    /// Adds one of the first delays, of which the greatest are kept; the one after them lets these go.
-    #[inline(never)]
-    fn add_early(&mut self, micros: u64) {
-        if self.total > FEW {
-            self.greatest = BinaryHeap::new();
-            return self.count(micros);
-        }
-        let kept = u32::try_from(micros).unwrap_or(LONG);
-        if self.counts.is_empty() {
-            if self.greatest.len() < GREATEST && kept != LONG {
-                return self.keep(kept);
+        match &mut self.kept {
+            Kept::All(all) => {
+                if all.len() < GREATEST && micros < u64::from(LONG) {
+                    if all.len() == all.capacity() {
+                        make_room(all);
+                    }
+                    return all.push(Reverse(micros as u32));
+                }
+                self.count_all();
+                self.keep(micros);
             }
-            self.count_greatest();
+            Kept::Greatest(greatest) => {
+                if let Some(&Reverse(least)) = greatest.peek()
+                    && (micros > u64::from(least) || greatest.len() < GREATEST || self.total > FEW)
+                {
+                    self.keep(micros);
+                }
+            }
         }
         self.count(micros);
-        if self.greatest.len() < GREATEST {
-            self.keep(kept);
-        } else if self.greatest.peek().is_some_and(|least| kept > least.0)
-            && let Some(mut least) = self.greatest.peek_mut()
+    }
+
+    /// From now on delays are counted.
+    #[cold]
+    fn count_all(&mut self) {
+        if let Kept::All(all) = &mut self.kept {
+            let all = std::mem::take(all);
+            all.iter().for_each(|&Reverse(micros)| self.count(u64::from(micros)));
+            self.kept = Kept::Greatest(all.into());
+        }
+    }
+
+    /// Keeps one of the first delays; the one after them lets all go.
+    #[inline(never)]
+    fn keep(&mut self, micros: u64) {
+        let Kept::Greatest(greatest) = &mut self.kept else { return };
+        let delay = Reverse(u32::try_from(micros).unwrap_or(LONG));
+        if self.total > FEW {
+            *greatest = BinaryHeap::new();
+        } else if greatest.len() < GREATEST {
+            greatest.push(delay);
+        } else if let Some(mut least) = greatest.peek_mut()
+            && delay < *least
         {
-            *least = Reverse(kept);
+            *least = delay;
         }
-    }
-
-    /// Counts what was kept only.
-    #[cold]
-    fn count_greatest(&mut self) {
-        let greatest = std::mem::take(&mut self.greatest);
-        greatest.iter().for_each(|&Reverse(micros)| self.count(u64::from(micros)));
-        self.greatest = greatest;
-    }
-
-    #[cold]
-    fn keep(&mut self, micros: u32) {
-        if self.greatest.len() == self.greatest.capacity() {
-            // Twice as many while these are few, then two equal steps to all.
-            let more = if self.greatest.len() < 64 { self.greatest.len().max(4) } else { (GREATEST - 64).div_ceil(2) };
-            self.greatest.reserve_exact(more);
-        }
-        self.greatest.push(Reverse(micros));
     }
 
     #[inline]
@@ -119,8 +133,11 @@ impl Distribution {
         let rank = ((0.95 * self.total as f64).ceil() as u64).max(1);
         if self.total <= FEW {
             let greater = self.total.checked_sub(rank)? as usize;
-            let mut greatest: Vec<u32> = self.greatest.iter().map(|&Reverse(micros)| micros).collect();
-            let (_, &mut exact, _) = greatest.select_nth_unstable_by_key(greater, |&micros| Reverse(micros));
+            let mut greatest = match &self.kept {
+                Kept::All(all) => all.clone(),
+                Kept::Greatest(greatest) => greatest.as_slice().to_vec(),
+            };
+            let (_, &mut Reverse(exact), _) = greatest.select_nth_unstable(greater);
             if exact != LONG {
                 return Some(u64::from(exact));
             }
@@ -134,10 +151,12 @@ impl Distribution {
     }
 
     fn of_rank(&self, rank: u64) -> Option<u64> {
-        if self.counts.is_empty() && self.total > 0 {
-            let mut all = Distribution { greatest: self.greatest.clone(), ..Distribution::default() };
-            all.count_greatest();
-            return all.of_rank(rank);
+        if let Kept::All(all) = &self.kept
+            && !all.is_empty()
+        {
+            let mut counted = Distribution { kept: Kept::All(all.clone()), ..Distribution::default() };
+            counted.count_all();
+            return counted.of_rank(rank);
         }
         let mut counted = 0;
         let classes = self.counts.iter().zip(self.first..);
@@ -147,6 +166,13 @@ impl Distribution {
         });
         reached.next().map(|(_, class)| greatest_of(class))
     }
+}
+
+/// Room for more delays: four times as many, and in the end for [`GREATEST`].
+#[cold]
+fn make_room(all: &mut Vec<Reverse<u32>>) {
+    let more = (4 * all.len()).clamp(4, GREATEST);
+    all.reserve_exact(more - all.len());
 }
 
 /// The class of a delay: its leading 11 bits and how many follow.
@@ -230,6 +256,7 @@ mod tests {
                 assert_eq!(distribution.p95(), reference(&all), "of {}", all.len());
             }
         }
-        assert!(distribution.greatest.is_empty() && distribution.counts.len() < 3000);
+        assert!(matches!(distribution.kept, Kept::Greatest(greatest) if greatest.is_empty()));
+        assert!(distribution.counts.len() < 3000);
     }
 }

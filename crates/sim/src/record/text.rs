@@ -22,7 +22,7 @@ pub(super) fn write_summary(numbers: &str, flows: &[Box<FlowSummary>], writer: &
     const NO_FLOWS: &str = "\"flows\":[]";
     let (before, after) = numbers.split_once(NO_FLOWS).expect("there is a list of flows");
     write!(writer, "{before}{}", NO_FLOWS.trim_end_matches(']'))?;
-    let mut text = Vec::new();
+    let mut text = Vec::with_capacity(flows.len().min(FLOWS_AT_ONCE) * LINE);
     for (number, part) in flows.chunks(FLOWS_AT_ONCE).enumerate() {
         text.clear();
         if number > 0 {
