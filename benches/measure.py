@@ -2,9 +2,9 @@
 
 Run with `make bench`. Each scenario runs in a process of its own, so that memory is that of the run alone. Instructions
 are counted by valgrind's callgrind where it is installed: they repeat exactly, where seconds do not. ns-2 does the same
-work where it is installed (Debian: ns2). Then come very many flows, and constellations: routes between many stations,
-and satellites propagated. Writes benches/RESULTS.md; `measure.py scenarios`, `crowd` and `sky` measure one part each
-and keep the rest of that page.
+work where it is installed (Debian: ns2). Then come very many flows, sweeps, and constellations: routes between many
+stations, and satellites propagated. Writes benches/RESULTS.md; `measure.py scenarios`, `crowd`, `sweep` and `sky`
+measure one part each and keep the rest of that page.
 """
 
 import json
@@ -18,6 +18,8 @@ import tempfile
 import time
 from dataclasses import dataclass
 from pathlib import Path
+
+import sweep
 
 ROOT = Path(__file__).resolve().parent.parent
 RUNNER = ROOT / "target" / "release" / "examples" / "run"
@@ -299,6 +301,7 @@ def routes(options: list[str]) -> tuple[float, float, float, float]:
 PARTS = {
     "scenarios": ("# Speed of the core", scenarios),
     "crowd": ("## A million flows", crowd),
+    "sweep": ("## Sweeps", sweep.table),
     "sky": ("## Constellations", sky),
 }
 

@@ -1,50 +1,80 @@
-"""What a sweep costs beside its runs, and what a second core gives.
+"""What a sweep costs beside its runs, and what a second core gives: a part of what `measure.py` measures.
 
-Run with `.venv/bin/python benches/sweep.py [RUNS]`, 1,000 runs by default. Each measurement is a process of its own.
-Loop, one thread and two are measured one after the other in each round, and the medians of the ratios are shown:
-where a machine is faster at times, the least of many is luck. Asked for: less than 10 % on top of the same runs in a
-plain loop, and with two cores at least 1.8 times the speed of one.
+A loop over the runs, a sweep with one thread and one with two are measured one after the other in each round, each in a
+process of its own, and the medians of the ratios are shown: where a machine is faster at times, the least of many is
+luck.
 """
 
 import json
 import subprocess
 import sys
 import time
+from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
 ROOT = Path(__file__).resolve().parent.parent
-REPEATS = 5
-# Scenario, simulated time, share of the runs: the second has a sky that takes most of a short run to be worked out.
-CASES = [("lab-fixed.toml", "2 s", 1.0), ("leo-tcp.toml", "10 s", 0.2)]
+ROUNDS = 5
 
 
-def main() -> None:
-    """Print a line for each case."""
-    runs = int(sys.argv[1]) if len(sys.argv) > 1 else 1000
-    for scenario, duration, share in CASES:
-        count = max(int(runs * share), 2)
-        rounds = []
-        for _ in range(REPEATS):
-            of = {}
-            for how in ("loop", "1", "2"):
-                done = subprocess.run(
-                    [sys.executable, __file__, "--measure", how, scenario, duration, str(count)],
-                    capture_output=True,
-                    text=True,
-                    check=True,
-                )
-                of[how] = json.loads(done.stdout)
-            rounds.append(of)
-        wall, cpu = (100 * (median(of["1"][kind] / of["loop"][kind] for of in rounds) - 1) for kind in (0, 1))
-        faster = median(of["1"][0] / of["2"][0] for of in rounds)
-        print(
-            f"{scenario}, {duration}, {count} runs: sweep {wall:+.1f} % wall and {cpu:+.1f} % CPU on top of a loop of "
-            f"{median(of['loop'][0] for of in rounds):.2f} s; two threads {faster:.2f} times as fast as one"
-        )
+@dataclass(frozen=True)
+class Case:
+    """A row of the table: so many runs of a scenario at each of the durations, in this order."""
+
+    name: str
+    scenario: str
+    durations: tuple[str, ...]
+    replications: int
+    # How many times as fast two threads are asked to be; 0 = nothing.
+    asked: float = 0.0
 
 
-def measure(how: str, scenario: str, duration: str, count: int) -> tuple[float, float]:
+# The second has a sky that takes most of a short run to be worked out.
+CASES = [
+    Case("short runs of one length", "lab-fixed.toml", ("2 s",), 1000),
+    Case("short runs over satellites", "leo-tcp.toml", ("10 s",), 200),
+    Case("runs of uneven lengths", "leo-tcp.toml", ("1000 s", "15000 s", "2000 s", "500 s", "6000 s"), 6, asked=1.9),
+]
+
+
+def table() -> list[str]:
+    """Measure every case: the lines of a table."""
+    lines = [
+        "A sweep with one thread, with two, and its runs in a plain loop, in turn; medians of the ratios of",
+        f"{ROUNDS} rounds. What the sweep takes beside its runs is that of one thread over the loop. Where two threads",
+        "take more CPU than one, the machine's processors were slower together than alone.",
+        "",
+        "| sweep | runs | one thread s | two threads s | times as fast | asked | CPU, two over one | CPU over a loop |",
+        "| --- | --- | --- | --- | --- | --- | --- | --- |",
+    ]
+    for case in CASES:
+        rounds = [{how: in_a_process(case, how) for how in ("loop", "1", "2")} for _ in range(ROUNDS)]
+        of = {how: median(each[how][0] for each in rounds) for how in ("1", "2")}
+        faster = median(each["1"][0] / each["2"][0] for each in rounds)
+        grown, beside = (median(each[a][1] / each[b][1] for each in rounds) for a, b in (("2", "1"), ("1", "loop")))
+        cells = [
+            f"{case.name} (`{case.scenario}`)",
+            f"{len(case.durations) * case.replications:,}",
+            f"{of['1']:.2f}",
+            f"{of['2']:.2f}",
+            f"{faster:.2f}",
+            f"{case.asked or ''}",
+            f"{grown:.2f}",
+            f"{100 * (beside - 1):+.0f} %",
+        ]
+        lines.append("| " + " | ".join(cells) + " |")
+        print(lines[-1], flush=True)
+    return lines
+
+
+def in_a_process(case: Case, how: str) -> tuple[float, float]:
+    """As `measure`, in a process of its own."""
+    command = [sys.executable, __file__, str(CASES.index(case)), how]
+    wall, cpu = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+    return wall, cpu
+
+
+def measure(case: Case, how: str) -> tuple[float, float]:
     """Wall and CPU seconds of the runs, in a loop or as a sweep with so many threads; imports are not counted."""
     import duckdb  # noqa: F401
     import polars  # noqa: F401
@@ -52,21 +82,20 @@ def measure(how: str, scenario: str, duration: str, count: int) -> tuple[float, 
 
     import transorbit as to
 
-    changes = {"duration": duration, "record.series": False}
-    table = {"scenario": scenario, "replications": count, "set": changes}
+    changes = {"record.series": False}
+    axis = {"key": "duration", "values": list(case.durations)}
+    plan = {"scenario": case.scenario, "replications": case.replications, "set": changes, "axes": [axis]}
     wall, cpu = time.perf_counter(), time.process_time()
     if how == "loop":
-        base = to.Scenario.load(ROOT / "scenarios" / scenario).replace(changes)
-        kept = [base.run(seed=1000 + number).summary for number in range(count)]
-        assert len(kept) == count
+        base = to.Scenario.load(ROOT / "scenarios" / case.scenario).replace(changes)
+        lengths = [base.replace({"duration": duration}) for duration in case.durations]
+        kept = [each.run(seed=1000 + number).summary for each in lengths for number in range(case.replications)]
     else:
-        result = to.Sweep.from_dict(table, base_dir=ROOT / "scenarios").run(jobs=int(how))
-        assert len(result.runs) == count
+        kept = to.Sweep.from_dict(plan, base_dir=ROOT / "scenarios").run(jobs=int(how)).runs
+    assert len(kept) == len(case.durations) * case.replications
     return time.perf_counter() - wall, time.process_time() - cpu
 
 
 if __name__ == "__main__":
-    if sys.argv[1:2] == ["--measure"]:
-        print(json.dumps(measure(*sys.argv[2:5], int(sys.argv[5]))))
-    else:
-        main()
+    number, how = sys.argv[1:]
+    print(json.dumps(measure(CASES[int(number)], how)))
