@@ -46,7 +46,8 @@ pub fn check_users(model: &dyn ChannelModel, users: u32) -> Result<(), ScenarioE
 
 /// Random streams for one channel.
 pub fn channel_streams(streams: Streams, user: u64) -> impl FnMut(&'static str) -> Box<dyn Rng + Send> {
-    move |purpose| Box::new(streams.stream(&format!("channel.{purpose}"), user))
+    let streams = streams.within("channel.");
+    move |purpose| Box::new(streams.stream(purpose, user))
 }
 
 /// How far the last hop's delay may be from the geometric one without a warning: satellites of low orbits are nearer.

@@ -50,6 +50,15 @@ impl Distribution {
     #[inline(never)]
     pub(crate) fn add(&mut self, micros: u64) {
         self.total += 1;
+        match self.total <= FEW + 1 {
+            true => self.add_early(micros),
+            false => self.count(micros),
+        }
+    }
+
+    /// Adds one of the first delays, of which the greatest are kept; the one after them lets these go.
+    #[inline(never)]
+    fn add_early(&mut self, micros: u64) {
         match &mut self.kept {
             Kept::All(all) => {
                 if all.len() < GREATEST && micros < u64::from(LONG) {
@@ -82,7 +91,7 @@ impl Distribution {
         }
     }
 
-    /// Keeps one of the first delays; the one after them lets all go.
+    /// Keeps one of the first delays, or lets all go after them.
     #[inline(never)]
     fn keep(&mut self, micros: u64) {
         let Kept::Greatest(greatest) = &mut self.kept else { return };

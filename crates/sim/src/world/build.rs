@@ -98,7 +98,8 @@ fn only_users_receive(config: &ScenarioConfig, kinds: &[FlowKind]) -> bool {
 
 /// Random streams for what chance decides on the last hop.
 pub fn last_hop_streams(streams: Streams) -> impl FnMut(&'static str, u64) -> Box<dyn Rng + Send> {
-    move |purpose, number| Box::new(streams.stream(&format!("last_hop.{purpose}"), number))
+    let streams = streams.within("last_hop.");
+    move |purpose, number| Box::new(streams.stream(purpose, number))
 }
 
 fn long_path(plan: &Plan, streams: &Streams) -> LongPath {
@@ -131,9 +132,8 @@ fn return_link(plan: &Plan, streams: &Streams) -> Option<Box<ReturnLink>> {
     for (flow, users) in config.flows.iter().zip(config.users_of_flows()) {
         weights[users.start as usize..users.end as usize].fill(flow.weight);
     }
-    let mut own = |purpose: &'static str, number| -> Box<dyn Rng + Send> {
-        Box::new(streams.stream(&format!("access.{purpose}"), number))
-    };
+    let streams = streams.within("access.");
+    let mut own = |purpose: &'static str, number| -> Box<dyn Rng + Send> { Box::new(streams.stream(purpose, number)) };
     Some(Box::new(ReturnLink::new(access, &weights, &mut own)))
 }
 
