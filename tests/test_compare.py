@@ -54,6 +54,14 @@ def test_goodput_of_short_transfers_is_less_than_the_link_carries(command: Calla
     assert goodputs[0] < 1e6 < sum(flow["goodput_bps"] for flow in flows_of["a"])
 
 
+def test_text_without_a_title_begins_with_its_first_line(command: Callable[..., Outcome]) -> None:
+    for name in "ab":
+        changes = ("--set", 'title=""', "--set", "duration=1 s", "--no-plots")
+        done = command("run", "lab-fixed", *changes, "--out", name)
+        assert done.out.startswith("seed 1, 1 s simulated in ")
+    assert command("compare", "a", "b").out.startswith("seed 1, 1 s simulated\n")
+
+
 def test_runs_stand_side_by_side_with_their_difference(three: list[str], command: Callable[..., Outcome]) -> None:
     rates = [to.Result.load(name).goodput_bps for name in three]
     done = command("compare", "a", "b")

@@ -15,7 +15,7 @@ from transorbit._numbers import NONE
 from transorbit.cli import show
 from transorbit.cli.common import examples
 from transorbit.cli.errors import UsageError
-from transorbit.cli.tables import Column, facts, table
+from transorbit.cli.tables import Column, facts, table, titled
 from transorbit.sweep.differences import ALL
 
 if TYPE_CHECKING:
@@ -94,13 +94,13 @@ def comparison(results: Mapping[str, Result], *, against: str | None = None) -> 
 
 def _heading(results: Mapping[str, Result]) -> list[str]:
     told = [result.numbers for result in results.values()]
-    titles = list(dict.fromkeys(one["title"] for one in told))
+    titles = " / ".join(dict.fromkeys(one["title"] for one in told if one["title"]))
     spans = [f"{seconds:g} s" for seconds in dict.fromkeys(one["simulated_s"] for one in told)]
     seeds = [str(seed) for seed in dict.fromkeys(one["seed"] for one in told)]
     parts = [
         f"PARTIAL: {name}, stopped at {one.numbers['simulated_s']:g} s" for name, one in results.items() if one.partial
     ]
-    return [" / ".join(titles), f"seed {' / '.join(seeds)}, {' / '.join(spans)} simulated", *parts, ""]
+    return titled(titles, f"seed {' / '.join(seeds)}, {' / '.join(spans)} simulated", *parts, "")
 
 
 def _notes(results: Mapping[str, Result]) -> list[str]:
@@ -228,8 +228,8 @@ def _sweep(
 
 
 def _blocks(result: SweepResult, found: Mapping[str, Any], axis: Axis, within: Sequence[Axis]) -> Iterator[str]:
-    yield result.title
-    yield "runs with the same seed are paired; the 95 % are those of all intervals of a metric together (Bonferroni)"
+    about = "runs with the same seed are paired; the 95 % are those of all intervals of a metric together (Bonferroni)"
+    yield from titled(result.title, about)
     heads = [*(_named(one) for one in within), _named(axis), "against", "mean of that", "difference", "%", "pairs"]
     for name, rows in found.items():
         cells = [

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from transorbit import _columns, _flow_kinds
 from transorbit._numbers import NONE, counted, decimals, delay, delay_unit, number, percent, quantity, rate, several
-from transorbit.cli.tables import facts, table
+from transorbit.cli.tables import facts, table, titled
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -75,7 +75,7 @@ def summary(result: Result) -> str:
     heading = (
         f"seed {values['seed']}, {values['simulated_s']:g} s simulated in {wall_s:.2f} s, digest {values['digest']}"
     )
-    return "\n".join([result.title, heading, "", *_flows(result.flows, web), "", *facts(known)])
+    return "\n".join([*titled(result.title, heading, ""), *_flows(result.flows, web), "", *facts(known)])
 
 
 def capacity(study: Capacity) -> str:
@@ -114,9 +114,12 @@ def capacity(study: Capacity) -> str:
     known = [("one user", f"{one['decoded_pps']:.0f} packets/s, {rate(one['useful_bps'])}"), *_spacing(report)]
     return "\n".join(
         [
-            report["title"],
-            f"seed {report['seed']}, {report['simulated_s']:g} s simulated for each line in "
-            f"{study.provenance['wall_s']:.2f} s; packets of {report['packet_bytes']} B at {rate(report['rate_bps'])}",
+            *titled(
+                report["title"],
+                f"seed {report['seed']}, {report['simulated_s']:g} s simulated for each line in "
+                f"{study.provenance['wall_s']:.2f} s; packets of {report['packet_bytes']} B at "
+                f"{rate(report['rate_bps'])}",
+            ),
             "",
             *table([*header, "Jain index", "Decoded after"], rows),
             "",

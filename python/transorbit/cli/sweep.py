@@ -224,9 +224,11 @@ def _text(result: to.SweepResult, report: dict[str, Any], *, kept: bool) -> str:
     how = "; means ± half of their 95 % interval" if spread else ""
     return "\n".join(
         [
-            result.title,
-            f"{_counted(report['points'], 'point')}, {_counted(report['runs'], 'run')}: {report['computed']} computed "
-            f"in {_numbers.duration(report['elapsed_s'])}, {report['reused']} {were} there{how}",
+            *tables.titled(
+                result.title,
+                f"{_counted(report['points'], 'point')}, {_counted(report['runs'], 'run')}: {report['computed']} "
+                f"computed in {_numbers.duration(report['elapsed_s'])}, {report['reused']} {were} there{how}",
+            ),
             "",
             *tables.table(header, rows),
             *([f"and {_counted(more, 'point')} more, in the tables"] if more > 0 else []),

@@ -26,6 +26,11 @@ _WORD = 24
 _GAP = 2
 
 
+def titled(title: str, *lines: str) -> list[str]:
+    """Lines below a title, if there is one."""
+    return [title, *lines] if title else [*lines]
+
+
 @dataclass(frozen=True)
 class Column:
     """A column of a table.
