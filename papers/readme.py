@@ -1,6 +1,7 @@
 """Write into README.md how many claims of each kind hold, as docs/validation/reproduction.md has it."""
 
 import re
+import textwrap
 
 from pages import DOCS, ROOT
 
@@ -19,17 +20,7 @@ def sentence() -> str:
 
 def written(readme: str) -> str:
     """The text of README.md with that sentence in its place, in lines of 120 columns."""
-    return _PLACE.sub(lambda place: f"{place[1]}{_folded(sentence())}{place[2]}", readme)
-
-
-def _folded(text: str) -> str:
-    lines = [""]
-    for word in text.split():
-        if len(lines[-1]) + len(word) < 120:
-            lines[-1] = f"{lines[-1]} {word}".strip()
-        else:
-            lines.append(word)
-    return "\n".join(lines)
+    return _PLACE.sub(lambda place: f"{place[1]}{textwrap.fill(sentence(), 120)}{place[2]}", readme)
 
 
 if __name__ == "__main__":

@@ -121,6 +121,8 @@ def test_a_syntax_error_tells_its_line(command: Command, here: Path) -> None:
         (["run", LEO, "--fast"], "--fast"),
         (["walk", LEO], "walk"),
         (["report", "one", "two"], "two: is more than the command takes"),
+        (["rn", "leo-tcp"], "rn: no such command; did you mean run?"),
+        (["constellation", "foo"], "constellation foo: no such command: one of coverage, delay, "),
         (["list", "planets"], "schedulers"),
         (["constellation", "delay", "leo-67", "--from", "0,0", "--to", "1,1"], "leo-66"),
         (["constellation", "delay", "leo-66", "--from", "here", "--to", "1,1"], "--from"),

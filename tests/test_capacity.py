@@ -225,3 +225,11 @@ def test_progress_goes_from_nothing_to_all() -> None:
     assert shares == sorted(shares)
     assert shares[-1] == 1
     assert len(shares) > 3
+
+
+def test_a_study_that_was_stopped_after_its_first_row_is_drawn(tmp_path: Path) -> None:
+    whole = to.capacity(ROOT / USERS, users=[2], schedulers=[], duration=1)
+    report = whole.report | {"rows": whole.rows[:1], "partial": True}
+    study = to.Capacity(report=report, scenario_toml=whole.scenario_toml, provenance=whole.provenance)
+
+    assert (study.save(tmp_path / "study") / "capacity.png").is_file()

@@ -326,6 +326,9 @@ def test_demo_compares_and_says_where(command: Command, here: Path) -> None:
     assert {path.name for path in (here / "demo").iterdir()} == {
         "goodput.png", "goodput.svg", "with-reordering", "without-reordering",
     }  # fmt: skip
+    for name in ("with-reordering", "without-reordering"):
+        drawn = {path.name for path in (here / "demo" / name / "plots").iterdir()}
+        assert {"goodput.svg", "window.svg", "window.png", "path-delay.svg", "harq.svg"} <= drawn
 
 
 def test_version_and_help(program: Command) -> None:
@@ -409,18 +412,8 @@ def test_a_reader_that_leaves_early_is_no_error(here: Path) -> None:
 
 
 def test_ctrl_c_leaves_a_marked_partial_result(here: Path) -> None:
-    ours, theirs = pty.openpty()
-    arguments = [PROGRAM, "run", LEO, "--set", "duration=50 h", "--out", "stopped", "--no-plots"]
-    process = subprocess.Popen(arguments, cwd=here, stdout=subprocess.PIPE, stderr=theirs, text=True)
-    os.close(theirs)
-    shown = b""
-    while not re.search(rb"[1-9][0-9]?%", shown):
-        shown += os.read(ours, 1024)
-    process.send_signal(signal.SIGINT)
-    _drain(ours)
-    out, _ = process.communicate(timeout=60)
+    out = _stopped(here, "run", LEO, "--set", "duration=50 h", "--out", "stopped", "--no-plots")
 
-    assert process.returncode == 130
     assert {path.name for path in (here / "stopped").iterdir()} == RESULT_FILES - {"plots"} | {"PARTIAL"}
     result = to.Result.load(here / "stopped")
     assert result.partial
@@ -428,6 +421,29 @@ def test_ctrl_c_leaves_a_marked_partial_result(here: Path) -> None:
     assert 0 < result.summary["simulated_s"] < 180_000
     assert result.series["time_s"].max() <= result.summary["simulated_s"]
     assert "Result: stopped" in out
+
+
+def test_ctrl_c_in_a_demo_leaves_what_was_run(here: Path) -> None:
+    (here / "long.toml").write_text((here / LEO).read_text().replace('"600 s"', '"50 h"'))
+    _stopped(here, "demo", "long.toml", "--out", "stopped")
+
+    assert [path.name for path in (here / "stopped").iterdir()] == ["with-reordering"]
+    assert to.Result.load(here / "stopped/with-reordering").partial
+
+
+def _stopped(here: Path, *arguments: str) -> str:
+    """Sends Ctrl-C when the bar has moved; what was printed."""
+    ours, theirs = pty.openpty()
+    process = subprocess.Popen([PROGRAM, *arguments], cwd=here, stdout=subprocess.PIPE, stderr=theirs, text=True)
+    os.close(theirs)
+    shown = b""
+    while not re.search(rb"[1-9][0-9]?%", shown):
+        shown += os.read(ours, 1024)
+    process.send_signal(signal.SIGINT)
+    _drain(ours)
+    out, _ = process.communicate(timeout=60)
+    assert process.returncode == 130
+    return out
 
 
 def _drain(terminal: int) -> None:

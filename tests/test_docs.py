@@ -7,6 +7,7 @@ not run) or `<!-- test: printed -->` (it is what the command before it prints).
 
 from __future__ import annotations
 
+import importlib
 import json
 import re
 import shlex
@@ -198,6 +199,15 @@ def test_commands_in_tables_would_be_accepted(page: Path, command: Callable[...,
     names = dict(re.findall(r'^([A-Z])="(transorbit run [^"]*)"', text, re.MULTILINE))
     for name, rest in re.findall(r"`\$([A-Z])((?: [^`]*)?)`", text):
         _checked(shlex.split(names[name] + rest.replace("\\|", "|")), command)
+
+
+def test_readme_tells_the_speed_of_the_tables(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(ROOT / "benches"))
+    measure = importlib.import_module("measure")
+
+    text = (ROOT / "README.md").read_text()
+    assert measure.readme(text, (ROOT / "benches/RESULTS.md").read_text()) == text, "benches/measure.py writes it"
+    assert "instructions for each delivered packet" in " ".join(text.split())
 
 
 def test_few_commands_are_read_only() -> None:

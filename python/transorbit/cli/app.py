@@ -321,17 +321,19 @@ def demo(scenario: Path = Path("leo-tcp"), /, *, out: Path | None = None, force:
         raise FileExistsError(f"{out}: holds {foreign[0]}, which is no part of a demo; choose another folder")
     for label, (name, _) in variants.items():
         _folder.check_replaceable(out / name)
-        results[label], stopped = _run(ready[name], None, bar=True, scratch=out)
-        if stopped:
-            print(f"transorbit: {stopped}; nothing is kept", file=sys.stderr)
-            return 130
-    print(comparison(results), flush=True)
+        with _interrupt.held() as interrupted:
+            results[label], stopped = _run(ready[name], None, bar=True, scratch=out)
+            results[label].save(out / name, plots=False)
+        if stopped or interrupted.is_set():
+            part = "the partial result" if results[label].partial else "the result, without its plots"
+            raise KeyboardInterrupt(f"{stopped or 'stopped'}; {out / name} has {part}")
+    print(comparison(results))
+    print(f"Results: {', '.join(str(out / name) for name, _ in variants.values())}", flush=True)
     from transorbit import plots
 
-    for label, (name, _) in variants.items():
-        results[label].save(out / name)
     plots.write(plots.compare_goodput(results), out / "goodput")
-    print(f"Results: {', '.join(str(out / name) for name, _ in variants.values())}")
+    for label, (name, _) in variants.items():
+        told_and_drawn(results[label], out / name, plots=True)
     print(f"Plots:   {out / 'goodput.png'} and the plots folder of each result (SVG and PNG)")
     return 0
 

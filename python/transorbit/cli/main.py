@@ -46,7 +46,7 @@ def run(arguments: Sequence[str]) -> int:
             print(version())
             return 0
         # Imported here so that Ctrl-C during start-up is caught as well.
-        from cyclopts import CycloptsError
+        from cyclopts import CycloptsError, UnknownCommandError
 
         from transorbit._core import ScenarioError, SimulationError
         from transorbit.cli.app import app
@@ -56,6 +56,8 @@ def run(arguments: Sequence[str]) -> int:
             code = app(list(arguments), exit_on_error=False, print_error=False, result_action="return_value")
             sys.stdout.flush()
             return code if isinstance(code, int) else 0
+        except UnknownCommandError as error:
+            return _refuse(_unknown(error.command_chain or (), (error.unused_tokens or ("",))[0]))
         except (ScenarioError, UsageError, CycloptsError) as error:
             if unused := getattr(error, "unused_tokens", None):
                 return _refuse(f"{' '.join(unused)}: is more than the command takes; --help tells what it does")
@@ -83,6 +85,18 @@ def _refuse(message: str) -> int:
         told = f"{told[: _LONGEST - _END]} … {told[-_END:]}"
     print(f"transorbit: {told}", file=sys.stderr)
     return 2
+
+
+def _unknown(parents: Sequence[str], given: str) -> str:
+    """The complaint about a word that is none of the commands below `parents`."""
+    from transorbit._names import hint_or_all
+    from transorbit.cli.app import app
+
+    commands = app
+    for name in parents:
+        commands = commands[name]
+    known = [name for name in commands if not name.startswith("-")]
+    return f"{' '.join([*parents, given])}: no such command{hint_or_all(given, known)}"
 
 
 def _is_users(error: Exception) -> bool:

@@ -38,7 +38,7 @@ def capacity(study: Capacity, **look: Unpack[style.Look]) -> Figure:
         for i, policy in enumerate(policies):
             own = table.filter(pl.col("policy") == policy).sort("users")
             # Earlier lines are broader, so that one beneath another shows.
-            above = 2.0 * (len(policies) - 1 - i) / (len(policies) - 1)
+            above = 2.0 * (len(policies) - 1 - i) / max(len(policies) - 1, 1)
             ax.plot(
                 own["users"],
                 own["decoded_pps"],
