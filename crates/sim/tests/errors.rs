@@ -55,6 +55,7 @@ fn of_flows_and_the_last_hop() {
         ("flows.0.transport.congestion=cubik", "flows.0.transport.congestion.kind", "did you mean \"cubic\"?"),
         ("last_hop.reordering.capacity=1000000000000", "last_hop.reordering.capacity", "between 0 and 4294967295"),
         ("flows.0.transport.sack=maybe", "flows.0.transport.sack", "true or false"),
+        ("flows.0.transport.delayed_ack=40", "flows.0.transport.delayed_ack", "or a text such as \"40 ms\""),
         ("flows.0.transport.dupthresh=three", "flows.0.transport.dupthresh", "a whole number"),
         ("flows.0.transport.dupthresh=0", "flows.0.transport.dupthresh", "between 1 and 1000"),
         ("flows.0.transport.initial_window=2.5", "flows.0.transport.initial_window", "a whole number"),

@@ -149,7 +149,19 @@ impl Shape<'_> {
         {
             return Err(given(path, value, &words));
         }
+        if let (Some(_), Some(words)) = (&complaint, self.switch_or_quantity(alternatives))
+            && !value.is_str()
+        {
+            return Err(given(path, value, &words));
+        }
         complaint.map_or(Ok(()), |(_, error)| Err(error))
+    }
+
+    /// Returns the alternatives in words, if they are a switch and a quantity.
+    fn switch_or_quantity(&self, alternatives: &[Json]) -> Option<String> {
+        alternatives.iter().find(|a| a["type"] == "boolean")?;
+        let example = alternatives.iter().find_map(|a| self.resolved(a)["examples"][0].as_str())?;
+        Some(format!("true, false or a text such as \"{example}\""))
     }
 
     fn likeness(&self, value: &Value, schema: &Json) -> Likeness {
