@@ -35,8 +35,6 @@ pub(super) struct Place {
     machines: Machines,
     /// Packets enter and leave the last hop late: see [`Place::run_late`].
     late: bool,
-    /// If so, whether the last hop will wake for those that have come.
-    awaited: bool,
 }
 
 /// So many packets enter a last hop at once that they enter late.
@@ -73,19 +71,7 @@ impl Place {
         };
         let Parts { path, hop, carrier, reference_snr, last_hop, return_link } = parts;
         let (downlink, uplink) = (Pipe::default(), Pipe::default());
-        Place {
-            path,
-            hop,
-            carrier,
-            reference_snr,
-            downlink,
-            last_hop,
-            return_link,
-            uplink,
-            machines,
-            late: false,
-            awaited: false,
-        }
+        Place { path, hop, carrier, reference_snr, downlink, last_hop, return_link, uplink, machines, late: false }
     }
 
     /// For a place that nothing crosses but packets to its users, as long as nobody looks at it: if path and last hop
@@ -114,12 +100,12 @@ impl Place {
     #[inline(always)]
     pub(super) fn poll_late(&mut self, now: Time, ledger: &mut Ledger) -> Option<(Time, u32)> {
         loop {
-            let comes = self.downlink.next();
-            let before = if self.last_hop.has_lost() { Time::ZERO } else { comes };
+            let (comes, has_lost) = (self.downlink.next(), self.last_hop.has_lost());
+            let before = if has_lost { Time::ZERO } else { comes };
             if let Some(arrived) = self.last_hop.poll_arrived_before(before, now) {
                 return Some(arrived);
             }
-            if self.last_hop.has_lost() {
+            if has_lost {
                 self.lose_late(ledger);
                 continue;
             }
@@ -139,7 +125,6 @@ impl Place {
     /// When packets enter and leave the last hop late, it is woken when a number of them have come.
     #[inline(never)]
     pub(super) fn schedule_late(&mut self, schedule: &mut Schedule) {
-        self.awaited = self.downlink.len() >= AT_ONCE;
         schedule.wake_next(self.machines.last_hop, self.downlink.arrival(AT_ONCE - 1));
     }
 
@@ -175,7 +160,7 @@ impl Place {
     pub(super) fn schedule_downlink(&mut self, schedule: &mut Schedule) {
         if !self.late {
             schedule.wake_next(self.machines.downlink, self.downlink.next());
-        } else if !self.awaited && self.downlink.len() >= AT_ONCE {
+        } else if self.downlink.len() >= AT_ONCE && !schedule.is_armed(self.machines.last_hop) {
             self.schedule_late(schedule);
         }
     }
