@@ -73,12 +73,41 @@ def test_a_figure_leaves_the_table_beside_it_alone(command: Callable[..., Outcom
     refused = command("plot", "r", "goodput", "--out", "c3.png", "--data", "c3.csv")
     assert (refused.code, refused.err) == (
         2,
-        "transorbit: --data: c3.csv is there and has other columns: choose another name\n",
+        "transorbit: c3.csv: is there and holds something else; choose another name\n",
     )
     for _ in range(2):
         assert command("plot", "r", "goodput", "--out", "c3.png", "--data", "d/c4.csv").code == 0
     assert pl.read_csv("d/c4.csv").height > 1
     assert Path("c3.csv").read_text() == "mine\n1\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "option"),
+    [
+        (("channel", "generate", "--duration", "1 s"), "--csv"),
+        (("channel", "generate", "--duration", "1 s"), "--plot"),
+        (("constellation", "delay", "leo-66", "--duration", "2 s"), "--csv"),
+        (("constellation", "delay", "leo-66", "--duration", "2 s"), "--trace"),
+        (("trace", "show", "measured.csv"), "--csv"),
+        (("report", "r"), "--out"),
+        (("plot", "r", "goodput"), "--out"),
+    ],
+)
+def test_a_file_of_something_else_stays_and_one_of_the_same_is_replaced(
+    arguments: tuple[str, ...], option: str, command: Callable[..., Outcome]
+) -> None:
+    Path("measured.csv").write_text("time_s,delay_s\n0,0.04\n1,0.05\n")
+    if "r" in arguments:
+        assert command("run", "lab-fixed", *SHORT, "--out", "r").code == 0
+    ends = {"--csv": ".csv", "--plot": ".svg", "--trace": ".csv", "--out": ".html" if "report" in arguments else ".svg"}
+    mine, ours = (Path(name).with_suffix(ends[option]) for name in ("mine", "ours"))
+    mine.write_text("mine\n1\n")
+
+    refused = command(*arguments, option, str(mine))
+    assert (refused.code, mine.read_text()) == (2, "mine\n1\n")
+    assert f"{mine}: is there and " in refused.err
+    for _ in range(2):
+        assert command(*arguments, option, str(ours)).code == 0
 
 
 @pytest.mark.parametrize(

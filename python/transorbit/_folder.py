@@ -144,6 +144,50 @@ def check_file(file: Path) -> None:
     _check_writable(file)
 
 
+_PICTURES = {".svg": b"<?xml", ".png": b"\x89PNG", ".pdf": b"%PDF"}
+# Of a file that is there so much is read to tell what it is.
+_HEAD = 65536
+
+
+def check_picture(file: Path) -> None:
+    """As `check_file` for a picture; what is there under its name and is no picture stays.
+
+    Raises:
+        FileExistsError: it is something else.
+        OSError: it cannot be written, or is a folder.
+    """
+    check_file(file)
+    head = _head(file)
+    if head and not head.startswith(_PICTURES[file.suffix.lower()]):
+        raise FileExistsError(f"{file}: is there and is no {file.suffix} picture; choose another name")
+
+
+def check_text(file: Path, text: str) -> None:
+    """Raise unless what is there under a file's name, if anything, begins as `text` does: it is of the same kind.
+
+    That is the header of a table, the first key of parameters, the beginning of a page or of JSON.
+
+    Raises:
+        FileExistsError: it is something else.
+    """
+    head = _head(file)
+    if head and _beginning(head) != _beginning(text.encode()):
+        raise FileExistsError(f"{file}: is there and holds something else; choose another name")
+
+
+def _head(file: Path) -> bytes:
+    if not file.is_file():
+        return b""
+    with file.open("rb") as opened:
+        return opened.read(_HEAD)
+
+
+def _beginning(data: bytes) -> bytes:
+    line = data.split(b"\n", 1)[0].split(b"=", 1)[0].strip()
+    # JSON may be one line.
+    return line[:8] if line[:1] in (b"{", b"[") else line
+
+
 def _is_left(entry: Path) -> bool:
     """Whether a process that was killed while it wrote the plots left it: a folder with nothing of anybody else."""
     if not re.fullmatch(r"\.plots\.\w{8}", entry.name) or not entry.is_dir() or entry.is_symlink():

@@ -137,24 +137,13 @@ def write_csv(table: Any, path: Path | None) -> None:
 
 
 def write_text(text: str, path: Path) -> None:
-    """Write a text to a file and the folder it is to be in, or to standard output."""
+    """Write a text to a file and the folder it is to be in, or to standard output; what is something else stays."""
     if path == Path("-"):
         sys.stdout.write(text)
     else:
+        _folder.check_text(path, text)
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8", newline="")
-
-
-def write_numbers(table: Any, path: Path) -> None:
-    """Write the numbers of a figure; a file with other columns is somebody else's, and stays."""
-    text = table.write_csv()
-    if path.is_file() and path.stat().st_size and _header(path.read_bytes()) != _header(text.encode()):
-        raise UsageError(f"--data: {path} is there and has other columns: choose another name")
-    write_text(text, path)
-
-
-def _header(data: bytes) -> bytes:
-    return data.split(b"\n", 1)[0].strip()
 
 
 def check_plot(path: Path | None, width: str, title: str | None) -> dict[str, Any]:
@@ -166,7 +155,7 @@ def check_plot(path: Path | None, width: str, title: str | None) -> dict[str, An
     if path and path.suffix.lower() not in _figures.SUFFIXES:
         raise UsageError(f"--plot: {path}: the name must end in .svg, .png or .pdf")
     if path:
-        _folder.check_file(path)
+        _folder.check_picture(path)
     return {"width": parse.width("--width", width)} | ({} if title is None else {"title": title})
 
 

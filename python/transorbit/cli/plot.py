@@ -13,7 +13,7 @@ import transorbit as to
 from transorbit import _figures, _folder, _open
 from transorbit._names import hint
 from transorbit.cli import parse
-from transorbit.cli.common import Title, Width, examples, write_numbers, write_plot
+from transorbit.cli.common import Title, Width, examples, write_csv, write_plot
 from transorbit.cli.errors import UsageError
 
 if TYPE_CHECKING:
@@ -94,8 +94,10 @@ def plot(
 
     if out is not None and out.suffix.lower() not in _figures.SUFFIXES:
         raise UsageError(f"--out: {out}: the name must end in {', '.join(_figures.SUFFIXES)}")
-    for file in filter(None, (out, data)):
-        _folder.check_file(file)
+    if out:
+        _folder.check_picture(out)
+    if data:
+        _folder.check_file(data)
     is_sweep = _is_sweep(folder)
     given: dict[str, Any] = {"x": x, "y": y, "by": by, "panels": panels, "along": along, "only": only, "log": log}
     given |= {"title": title, "flow": flow, "place": place, "from": from_, "until": until}
@@ -108,12 +110,12 @@ def plot(
         figure, stem = (_of_sweep if is_sweep else _of_run)(folder, kind, given)
     except to.ScenarioError as error:
         raise _of_options(error) from None
+    if data:
+        write_csv(plots.numbers(figure), data)
+        print(f"Numbers: {data}")
     for file in [out] if out else [folder / "plots" / f"{stem}{suffix}" for suffix in (".svg", ".pdf")]:
         write_plot(figure, file)
         print(f"Figure: {file}")
-    if data:
-        write_numbers(plots.numbers(figure), data)
-        print(f"Numbers: {data}")
 
 
 def _is_sweep(folder: Path) -> bool:

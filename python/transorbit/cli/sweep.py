@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 import transorbit as to
-from transorbit import _files, _numbers
+from transorbit import _files, _interrupt, _numbers
 from transorbit._numbers import counted as _counted
 from transorbit.cli import parse, tables
 from transorbit.cli.common import Outside, Plugins, Settings, examples, keys, run_plugins
@@ -81,6 +81,14 @@ def sweep(
         _check_same(ready, directory)
     if (runs := len(ready.points) * ready.replications) >= _MANY_RUNS and not quiet:
         print(f"transorbit: {_counted(len(ready.points), 'point')}, {runs} runs", file=sys.stderr, flush=True)
+    try:
+        return _run(ready, directory, jobs=jobs, dask=dask, json_=json_, quiet=quiet)
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt("stopped; finished runs are kept: the same command goes on from there") from None
+
+
+def _run(ready: to.Sweep, directory: Path, *, jobs: int | None, dask: str | None, json_: bool, quiet: bool) -> int:
+    """Run a sweep into its folder, and tell what came out. Ctrl-C ends the runs; what came of them is still written."""
     ready.check()
     _warn_of_unfit(ready)
     stopped = None
@@ -97,21 +105,21 @@ def sweep(
             result = ready.run(jobs=jobs, dask=client, store=directory / "store.sqlite", progress=tell)
         except to.SweepInterrupted as stop:
             result, stopped = stop.result, str(stop)
-        except KeyboardInterrupt:
-            raise KeyboardInterrupt("stopped; finished runs are kept: the same command goes on from there") from None
-    if folder.is_ours:
-        result.save(directory)
-    else:
-        print(f"transorbit: no run was finished: {directory} keeps the sweep that it had", file=sys.stderr)
-    report = _report(result, directory, partial=stopped is not None)
-    if json_:
-        print(json.dumps(report, indent=2, ensure_ascii=False), flush=True)
-    elif not quiet:
-        print(_text(result, report, kept=folder.is_ours), flush=True)
-    for warning in result.warnings:
-        print(f"transorbit: warning: {warning}", file=sys.stderr)
-    if stopped:
-        print(f"transorbit: {stopped}; the same command goes on from there", file=sys.stderr)
+    with _interrupt.held() as interrupted:
+        if folder.is_ours:
+            result.save(directory)
+        else:
+            print(f"transorbit: no run was finished: {directory} keeps the sweep that it had", file=sys.stderr)
+        report = _report(result, directory, partial=stopped is not None)
+        if json_:
+            print(json.dumps(report, indent=2, ensure_ascii=False), flush=True)
+        elif not quiet:
+            print(_text(result, report, kept=folder.is_ours), flush=True)
+        for warning in result.warnings:
+            print(f"transorbit: warning: {warning}", file=sys.stderr)
+    if stopped or interrupted.is_set():
+        told = f"{stopped}; the same command goes on from there" if stopped else "stopped; the sweep is whole"
+        print(f"transorbit: {told}", file=sys.stderr)
         return 130
     return _failures(result, report)
 

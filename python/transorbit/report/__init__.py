@@ -9,7 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from transorbit import _open
+from transorbit import _folder, _open
 from transorbit._core import ScenarioError
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def write(
     Raises:
         ScenarioError: a file of the folder is damaged, or `between` is no axis of a sweep, or `against` no value of it.
         FileNotFoundError: the folder is not there, or holds neither a result nor a sweep.
-        OSError: it cannot be read, or the report cannot be written.
+        OSError: it cannot be read, or the report cannot be written, or something else is there under its name.
     """
     directory = Path(directory)
     target = Path(out) if out else directory / "report.html"
@@ -62,6 +62,7 @@ def write(
         text = of_sweep(SweepResult.load(directory), between=between, against=against)
     else:
         raise FileNotFoundError(f"{directory}: {_what_is_missing(directory)}")
+    _folder.check_text(target, text)
     target.parent.mkdir(parents=True, exist_ok=True)
     target.write_text(text, encoding="utf-8", newline="")
     return target

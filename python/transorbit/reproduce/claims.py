@@ -118,15 +118,27 @@ def _pooled(claim: Claim, tables: Tables) -> dict[Group, statistics.Interval]:
     whole = _values(claim, tables, seeds, "")
     if len(seeds) == 1:
         return {group: statistics.Interval(value, value, value, 1) for group, value in whole.items()}
-    without = {
-        left_out: _values(claim, tables, [seed for seed in seeds if seed != left_out], f" without seed {left_out}")
-        for left_out in seeds
-    }
-    groups = _groups([whole, *without.values()])
-    confidence = 1 - (1 - _CONFIDENCE) / len(groups)
+    without = [_left_out(claim, tables, [seed for seed in seeds if seed != left_out], left_out) for left_out in seeds]
+    confidence = 1 - (1 - _CONFIDENCE) / len(whole)
+    intervals = {}
+    for group, value in whole.items():
+        others = [values.get(group) for values in without]
+        known = [other for other in others if other is not None]
+        # What is not there without a seed is known from that seed alone.
+        single = len(known) < len(others)
+        intervals[group] = (
+            statistics.Interval(value, value, value, 1) if single else jackknife(value, known, confidence=confidence)
+        )
+    return intervals
+
+
+def _left_out(claim: Claim, tables: Tables, seeds: Sequence[int], left_out: int) -> dict[Group, float | None]:
+    """The statistic of these seeds in each group; None where no row of theirs matches."""
+    which = f" without seed {left_out}"
+    rows = _rows(claim, tables, seeds, claim.for_each)
     return {
-        group: jackknife(whole[group], [values[group] for values in without.values()], confidence=confidence)
-        for group in groups
+        tuple(group): None if value is None else _number(value, f"{which}{_at(claim, tuple(group))}")
+        for *group, value in rows
     }
 
 
@@ -175,8 +187,7 @@ def _numbers(claim: Claim, rows: Sequence[tuple[object, ...]], which: str) -> di
         raise ScenarioError(f"statistic: gives {len(rows)} values{which}, one is expected: an aggregate")
     values: dict[Group, float] = {}
     for *group, value in rows:
-        where = which + (f" at {_named(claim, tuple(group))}" if group else "")
-        values[tuple(group)] = _number(value, where)
+        values[tuple(group)] = _number(value, which + _at(claim, tuple(group)))
     return values
 
 
@@ -198,6 +209,10 @@ def _groups(parts: Sequence[dict[Group, float]]) -> list[Group]:
     if any(values.keys() != first.keys() for values in others):
         raise ScenarioError("for_each: some seeds have groups that others have not")
     return list(first)
+
+
+def _at(claim: Claim, group: Group) -> str:
+    return f" at {_named(claim, group)}" if group else ""
 
 
 def _named(claim: Claim, group: Group) -> str:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from transorbit import _core, _notebook
+from transorbit import _core, _interrupt, _notebook
 from transorbit._core import ScenarioError
 from transorbit.sweep.plan import SweepPlan
 from transorbit.sweep.queue import compute
@@ -57,12 +57,17 @@ class Sweep(SweepPlan):
             runs = Runs(self, kept, bar.of_sweep if bar else progress, plans)
             try:
                 compute([runs], pool)
+                stopped = False
             except KeyboardInterrupt:
-                result = SweepResult.gather(self, kept, runs.members, runs.progress)
-                raise SweepInterrupted(result, runs.progress) from None
+                stopped = True
             finally:
                 pool.close()
-            return SweepResult.gather(self, kept, runs.members, runs.progress)
+            # What has come is gathered also where Ctrl-C comes now.
+            with _interrupt.held() as late:
+                result = SweepResult.gather(self, kept, runs.members, runs.progress)
+            if stopped or late.is_set():
+                raise SweepInterrupted(result, runs.progress)
+            return result
         finally:
             kept.close()
 
