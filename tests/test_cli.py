@@ -423,6 +423,11 @@ def test_ctrl_c_leaves_a_marked_partial_result(here: Path) -> None:
     assert "Result: stopped" in out
 
 
+def test_a_folder_hides_no_scenario_of_its_name(command: Command) -> None:
+    assert command("run", "lab-fixed", "--set", "duration=1 s", "--no-plots", "--quiet", "--out", "lab-fixed").code == 0
+    assert command("check", "lab-fixed").code == 0
+
+
 def test_ctrl_c_in_a_demo_leaves_what_was_run(here: Path) -> None:
     (here / "long.toml").write_text((here / LEO).read_text().replace('"600 s"', '"50 h"'))
     _stopped(here, "demo", "long.toml", "--out", "stopped")

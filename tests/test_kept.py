@@ -81,13 +81,16 @@ def test_a_figure_leaves_the_table_beside_it_alone(command: Callable[..., Outcom
     assert Path("c3.csv").read_text() == "mine\n1\n"
 
 
+ENDS = ("--from", "43.6,1.4", "--to", "-36.9,174.8", "--duration", "2 s")
+
+
 @pytest.mark.parametrize(
     ("arguments", "option"),
     [
         (("channel", "generate", "--duration", "1 s"), "--csv"),
         (("channel", "generate", "--duration", "1 s"), "--plot"),
-        (("constellation", "delay", "leo-66", "--duration", "2 s"), "--csv"),
-        (("constellation", "delay", "leo-66", "--duration", "2 s"), "--trace"),
+        (("constellation", "delay", "leo-66", *ENDS), "--csv"),
+        (("constellation", "delay", "leo-66", *ENDS), "--trace"),
         (("trace", "show", "measured.csv"), "--csv"),
         (("report", "r"), "--out"),
         (("plot", "r", "goodput"), "--out"),
@@ -255,6 +258,27 @@ def kept(store: Path) -> int:
             return int(db.execute("SELECT count(*) FROM outcomes").fetchone()[0])
     except sqlite3.Error:
         return 0
+
+
+@pytest.mark.usefixtures("interruptible")
+@pytest.mark.parametrize("moment", ["gather", "save"])
+def test_ctrl_c_after_the_last_run_of_a_sweep_waits_until_it_is_written(
+    moment: str, command: Callable[..., Outcome], here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (here / "it.sweep.toml").write_text(SWEEP.replace("replications = 50", "replications = 1"))
+    own = getattr(to.sweep.SweepResult, moment)
+
+    def interrupted(*given: Any) -> Any:
+        os.kill(os.getpid(), signal.SIGINT)
+        return own(*given)
+
+    monkeypatch.setattr(to.sweep.SweepResult, moment, interrupted)
+    done = command("sweep", "it.sweep.toml", "--quiet")
+
+    assert done.code == 130
+    said = {"gather": "stopped after 8 of 8 runs; the same", "save": "stopped; the sweep is whole"}
+    assert done.err.startswith(f"transorbit: {said[moment]}")
+    assert to.sweep.SweepResult.load("results/it").runs.height == 8
 
 
 @pytest.fixture

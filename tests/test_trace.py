@@ -120,6 +120,7 @@ def test_two_directions_of_mahimahi_make_one_path(command: Command, here: Path) 
     Path("home.up").write_text("\n".join(str(at) for at in range(10, 1001, 10)))
     done = command("trace", "import", "home.down", "--up", "home.up", "--step", "100 ms", "--out", "rates.csv")
     assert done.code == 0, done.err
+    assert 'path = { kind = "trace", file = "rates.csv", delay = "20 ms", repeat = true }' in done.out
     path = {"kind": "trace", "file": "rates.csv", "delay": "20 ms", "repeat": True}
     course = to.trace.course(path, duration_s=5.0, step_s=0.25, base_dir=here)
     assert course["rate_down_bps"].mean() == pytest.approx(12e6, rel=0.02)

@@ -47,7 +47,12 @@ def find(path: str | Path) -> Path:
     In any folder `leo-tcp`, `leo-tcp.toml` and `scenarios/leo-tcp.toml` name a scenario, `towns.csv` what lies beside.
     """
     path = Path(path)
-    if path.parent in (Path(), Path("scenarios")) and "\0" not in path.name and not path.exists():
+    # A folder of that name, as that of a result, hides none.
+    if (
+        path.parent in (Path(), Path("scenarios"))
+        and "\0" not in path.name
+        and not (path.exists() and not path.is_dir())
+    ):
         beside = folder("scenarios") / path.name
         return scenarios().get(stem(path), beside if path.name and beside.is_file() else path)
     return path

@@ -101,7 +101,7 @@ def emulate(
     try:
         done = emulation.emulate(
             ready, argv, at=at, server=server, serve=serve or (), flow=flow, dscp=_points(dscp or []),
-            seed=None if seed is None else parse.seed(seed), spin_s=parse.instant("--spin", spin), scratch=above,
+            seed=None if seed is None else parse.seed(seed), spin_s=parse.start("--spin", spin), scratch=above,
         )  # fmt: skip
     except (emulation.EmulationError, ValueError) as error:
         if isinstance(error, _core.ScenarioError):

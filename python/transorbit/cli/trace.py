@@ -97,7 +97,7 @@ def import_(
         print("nothing written: --out FILE.csv writes the file of a path")
         return
     to.trace.write(found, out)
-    print(f"written: {out}\n  path = {_as_path(table, out)}")
+    print(f"written: {out}\n  path = {_as_path(found, out)}")
 
 
 def _quantile(values: pl.Series, share: float) -> float:
@@ -118,8 +118,9 @@ def _check(found: to.trace.Measurement, file: Path) -> None:
             raise to.ScenarioError(f"{file}: {told.removeprefix(f'{file}: ').removeprefix('path.csv: ')}") from None
 
 
-def _as_path(table: pl.DataFrame, out: Path) -> str:
+def _as_path(found: to.trace.Measurement, out: Path) -> str:
     """Returns the lines by which a scenario names the table."""
+    table = found.table
     has_delay = any("rtt" in name or "delay" in name for name in table.columns)
     delay = "" if has_delay else ', delay = "20 ms"'
     rate = (
@@ -127,7 +128,8 @@ def _as_path(table: pl.DataFrame, out: Path) -> str:
         if any(name.startswith(("rate_down", "download")) for name in table.columns)
         else ""
     )
-    return f'{{ kind = "trace", file = "{out}"{delay} }}{rate}'
+    repeat = ", repeat = true" if found.repeats else ""
+    return f'{{ kind = "trace", file = "{out}"{delay}{repeat} }}{rate}'
 
 
 def _columns(given: list[str] | None) -> dict[str, str]:

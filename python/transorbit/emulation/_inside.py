@@ -151,10 +151,14 @@ def make_device(addresses: list[str], mtu: int) -> int:
         flags = _IFF_TUN | _IFF_NO_PI | _IFF_VNET_HDR
         fcntl.ioctl(device, _TUNSETIFF, request(_DEVICE, struct.pack("H", flags)))
     except OSError as error:
-        raise RefusedError(
-            f"/dev/net/tun: {error.strerror}: the kernel's module tun is needed (`modprobe tun` as root), and in a "
-            "container the device has to be passed in"
-        ) from None
+        if error.errno in (errno.EACCES, errno.EPERM):
+            needed = "read and write access is needed (as root: `chmod 666 /dev/net/tun`)"
+        else:
+            needed = (
+                "the kernel's module tun is needed (`modprobe tun` as root), and in a container the device has to be "
+                "passed in"
+            )
+        raise RefusedError(f"/dev/net/tun: {error.strerror}: {needed}") from None
     for offloads in (_OFFLOADS_UDP, _OFFLOADS):
         with contextlib.suppress(OSError):
             fcntl.ioctl(device, _TUNSETOFFLOAD, offloads)
@@ -322,7 +326,13 @@ class Inside:
     def stop(self) -> None:
         """Asks all commands to end."""
         for process in self.running:
-            os.kill(process, signal.SIGTERM)
+            end(process)
+
+
+def end(process: int) -> None:
+    """Asks a process to end; one that has ended already, as where its whole group was asked, is none of ours."""
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(process, signal.SIGTERM)
 
 
 def first_process(control: socket.socket, devices: socket.socket, task: dict[str, object]) -> int:
@@ -365,7 +375,7 @@ def main() -> int:
         os._exit(first_process(control, devices, task))
     control.close()
     devices.close()
-    signal.signal(signal.SIGTERM, lambda *_: os.kill(process, signal.SIGTERM))
+    signal.signal(signal.SIGTERM, lambda *_: end(process))
     _, status = os.waitpid(process, 0)
     return code_of(status)
 

@@ -98,7 +98,11 @@ def _flow(result: Result, seen: pl.DataFrame, wanted: int | None) -> dict[str, A
     found = [flow for flow in numbered_flows if wanted is None or flow["id"] == wanted]
     if not found:
         numbers = ", ".join(str(flow["id"]) for flow in numbered_flows[:10]) or "none"
-        raise ScenarioError(f"flow: {wanted if wanted is not None else 'none'} is no flow with TCP: {numbers}")
+        raise ScenarioError(
+            "flow: the captures have no packets of TCP between the ends of a flow"
+            if wanted is None
+            else f"flow: {wanted} is no flow with TCP: {numbers}"
+        )
     return dict(found[0])
 
 

@@ -66,7 +66,9 @@ def read(
     both = found.table.join(
         other.table.rename({"rate_down_mbps": "rate_up_mbps"}), on="time_s", how="full", coalesce=True
     )
-    return readers.Measurement(found.kind, both.sort("time_s"), [*found.notes, f"{up}: {other.notes[0]}, upwards"])
+    return readers.Measurement(
+        found.kind, both.sort("time_s"), [*found.notes, f"{up}: {other.notes[0]}, upwards"], found.repeats
+    )
 
 
 def write(measurement: Measurement, path: str | Path) -> None:

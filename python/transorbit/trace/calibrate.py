@@ -58,6 +58,8 @@ def epochs(table: pl.DataFrame, first_s: float | None = None) -> tuple[pl.DataFr
     rows = table.select(t=pl.col(at), rtt_ms=pl.col("rtt_ms"))
     if rows["t"].max() - rows["t"].min() < 4 * EPOCH_S:  # type: ignore[operator]
         raise ScenarioError("a minute or more is needed: epochs take 15 s")
+    if first_s is not None and not 0 <= first_s < EPOCH_S:
+        raise ScenarioError(f"first_s: {first_s:g} must be 0 or more and below {EPOCH_S:g}")
     if first_s is None:
         tried = [offset / 2 for offset in range(30)]
         first_s = min(tried, key=lambda offset: _spread_within(rows, offset))

@@ -30,11 +30,13 @@ class Measurement:
         kind: the format, in words.
         table: `time_s` (or `unix_time_s`) and quantities with their units, as a path of kind `trace` reads them.
         notes: what was understood, and what was left out, each as a sentence.
+        repeats: whether it begins anew at its end, as who measured it means it.
     """
 
     kind: str
     table: pl.DataFrame
     notes: list[str] = field(default_factory=list)
+    repeats: bool = False
 
 
 def read(name: str, contents: bytes, columns: Mapping[str, str], step_s: float | None) -> Measurement:
@@ -220,7 +222,7 @@ def _mahimahi(name: str, text: str, step_s: float | None) -> Measurement:
         f"{len(times)} opportunities of 1500 B in {period / 1e3:g} s, counted in {width:g} ms (--step)",
         'mahimahi begins anew at the end: repeat = true; no delay: a path needs delay = "20 ms" beside it',
     ]
-    return Measurement("a packet-delivery trace of mahimahi", table, notes)
+    return Measurement("a packet-delivery trace of mahimahi", table, notes, repeats=True)
 
 
 def _is_probes(lines: list[str]) -> bool:
