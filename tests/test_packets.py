@@ -6,12 +6,14 @@ The comparisons need tshark (Debian: `apt install tshark`) and are skipped witho
 from __future__ import annotations
 
 import shutil
+import struct
 import subprocess
 from typing import TYPE_CHECKING
 
 import pytest
 
 import transorbit as to
+from transorbit import packets
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,6 +23,41 @@ if TYPE_CHECKING:
 
 FILES = {"packets-sender.pcapng", "packets-satellite.pcapng", "packets-receiver.pcapng"}
 needs_tshark = pytest.mark.skipif(shutil.which("tshark") is None, reason="tshark is not installed")
+
+
+# Read as a table
+
+
+def pcapng(*given: bytes) -> bytes:
+    """A capture of these IP packets, each at the second of its number."""
+    section = struct.pack("<IIIHHqI", 0x0A0D0D0A, 28, 0x1A2B3C4D, 1, 0, -1, 28)
+    interface = struct.pack("<IIHHII", 1, 20, 1, 0, 0, 20)
+    blocks = []
+    for second, packet in enumerate(given):
+        frame = bytes(12) + (b"\x86\xdd" if packet[0] >> 4 == 6 else b"\x08\x00") + packet
+        padded = frame + bytes(-len(frame) % 4)
+        at, length = second * 10**9, 32 + len(padded)
+        head = struct.pack("<IIIIIII", 6, length, 0, at >> 32, at & 0xFFFFFFFF, len(frame), len(frame))
+        blocks.append(head + padded + struct.pack("<I", length))
+    return section + interface + b"".join(blocks)
+
+
+def test_packets_of_other_programs_are_read(tmp_path: Path) -> None:
+    one, two = b"\x20\x01" + bytes(13) + b"\x01", b"\x20\x01" + bytes(13) + b"\x02"
+    tcp = struct.pack("!HHIIBBHHH", 4711, 80, 5, 6, 5 << 4, 16, 1000, 0, 0)
+    ipv6 = struct.pack("!IHBB", 6 << 28 | 3 << 20, 8 + len(tcp) + 7, 0, 64) + one + two
+    hop_by_hop = bytes([6, 0, 1, 4, 0, 0, 0, 0])
+    ping = struct.pack("!BBHHHBBH", 0x45, 0, 28, 77, 0, 64, 1, 0) + bytes([10, 0, 0, 1, 10, 0, 0, 2]) + bytes(8)
+    (tmp_path / "c.pcapng").write_bytes(pcapng(ipv6 + hop_by_hop + tcp + b"payload", ping))
+
+    rows = packets.read(tmp_path / "c.pcapng").to_dicts()
+
+    shown = ("source", "destination", "source_port", "protocol", "identification", "ecn", "payload_bytes", "sequence")
+    assert [[row[name] for name in shown] for row in rows] == [
+        ["2001::1", "2001::2", 4711, "tcp", None, 3, 7, 5],
+        ["10.0.0.1", "10.0.0.2", None, "icmp", 77, 0, 8, None],
+    ]
+    assert (rows[0]["window"], rows[0]["ack"], rows[1]["window"]) == (1000, True, None)
 
 
 # Kept with the result

@@ -6,6 +6,7 @@ libraries for pcapng, scapy is under the GPL, and dpkt and python-pcapng have ha
 
 from __future__ import annotations
 
+import ipaddress
 import struct
 from typing import TYPE_CHECKING, Any
 
@@ -23,29 +24,33 @@ _LITTLE = b"\x4d\x3c\x2b\x1a"
 _BLOCK = struct.Struct("<II")
 # After the interface: the time in nanoseconds, upper half first, bytes captured and on the wire.
 _ENHANCED = struct.Struct("<12xIIII")
-# From the start of the frame: IP's service, identification, protocol and addresses, then both ports.
-_IP = struct.Struct("!15xB2xH3xB2x4s4sHH")
-_IP_END = 34
+# From the start of the frame: IP's service, identification, protocol and addresses.
+_IP = struct.Struct("!14xBB2xH3xB2x4s4s")
+_ETHERNET = 14
+# From the start of IPv6's header: version and traffic class, next header and addresses (RFC 8200 section 3).
+_IPV6 = struct.Struct("!I2xBx16s16s")
+# Extension headers that may stand before the transport's: a length in units of 8 bytes follows the next header's kind.
+_EXTENSIONS, _FRAGMENT = {0, 43, 60}, 44
+_PORTS = struct.Struct("!HH")
 # From the start of TCP's header: both numbers, offset, flags and window.
 _HEADER = struct.Struct("!4xIIBBH")
 _TCP, _UDP = 6, 17
-_PROTOCOLS = {_TCP: "tcp", _UDP: "udp"}
-# Ethernet, IPv4 and UDP: of QUIC's packets more is captured than that.
-_UDP_HEADERS = _IP_END + 8
+_PROTOCOLS = {1: "icmp", _TCP: "tcp", _UDP: "udp", 58: "icmpv6"}
+_UDP_HEADER = 8
 _FIN, _SYN, _RST, _ACK = 1, 2, 4, 16
 # TCP's options (RFC 9293 section 3.1, RFC 7323, RFC 2018).
 _END, _NOTHING, _WINDOW_SCALE, _SACK = 0, 1, 3, 5
 # Most segments carry timestamps and nothing else, padded before.
 _TIMESTAMPS_ALONE, _TIMESTAMPS_BYTES = b"\x01\x01\x08\x0a", 12
 
-Scales = dict[tuple[bytes, bytes, int, int], int | None]
+Scales = dict[tuple[bytes, bytes, int | None, int | None], int | None]
 
 
 class _Addresses(dict[bytes, str]):
-    """Addresses in dotted decimal, each formatted once: a capture has few."""
+    """Addresses as text, each formatted once: a capture has few."""
 
     def __missing__(self, address: bytes) -> str:
-        self[address] = ".".join(map(str, address))
+        self[address] = str(ipaddress.ip_address(address))
         return self[address]
 
 
@@ -53,9 +58,10 @@ def read(path: str | Path) -> pl.DataFrame:
     """The packets of a capture, in the order of time.
 
     Returns:
-        `time_s` (simulated); `source`, `destination` (addresses); `source_port`, `destination_port`; `protocol` ("tcp",
-        "udp"); `identification` (of IP: the same at each place); `ecn` (0 to 3, 3 is congestion experienced); `bytes`
-        (on the wire); `payload_bytes`. Of TCP besides `sequence` and `acknowledgment` (raw, 32 bits), the flags `syn`,
+        `time_s` (simulated); `source`, `destination` (addresses); `source_port`, `destination_port` (null without
+        ports); `protocol` ("tcp", "udp", "icmp", "icmpv6", or null); `identification` (of IPv4: the same at each
+        place); `ecn` (0 to 3, 3 is congestion experienced); `bytes` (on the wire); `payload_bytes` (after the headers
+        of IP, TCP and UDP). Of TCP besides `sequence` and `acknowledgment` (raw, 32 bits), the flags `syn`,
         `fin`, `rst` and `ack`, `window` (bytes, scaled as both ends agreed), `sack` (pairs of sequence numbers).
 
     Raises:
@@ -124,7 +130,14 @@ def _frames(content: bytes) -> Iterator[tuple[int, int, bytes]]:
 
 def _packet(at: int, wire: int, frame: bytes, scales: Scales, addresses: _Addresses) -> tuple[Any, ...]:
     """A row in the order of the columns; `scales` keeps the window scale of each end's SYN."""
-    service, identification, protocol, source, destination, source_port, destination_port = _IP.unpack_from(frame)
+    service, identification, protocol, source, destination, end = _network(frame)
+    ports = protocol in (_TCP, _UDP)
+    source_port, destination_port = _PORTS.unpack_from(frame, end) if ports else (None, None)
+    if protocol == _TCP:
+        sequence, acknowledgment, offset, flags, window = _HEADER.unpack_from(frame, end)
+        start = end + 4 * (offset >> 4)
+    else:
+        start = end + _UDP_HEADER * ports
     row = (
         at / 1e9,
         addresses[source],
@@ -135,12 +148,11 @@ def _packet(at: int, wire: int, frame: bytes, scales: Scales, addresses: _Addres
         identification,
         service & 3,
         wire,
-        wire - (_UDP_HEADERS if protocol == _UDP else len(frame)),
+        wire - start,
     )
     if protocol != _TCP:
         return (*row, *(None,) * 7, ())
-    sequence, acknowledgment, offset, flags, window = _HEADER.unpack_from(frame, _IP_END)
-    options = frame[_IP_END + 20 : _IP_END + 4 * (offset >> 4)]
+    options = frame[end + 20 : start]
     found = {} if options[:4] == _TIMESTAMPS_ALONE and len(options) == _TIMESTAMPS_BYTES else _options(options)
     syn = bool(flags & _SYN)
     if syn:
@@ -152,6 +164,19 @@ def _packet(at: int, wire: int, frame: bytes, scales: Scales, addresses: _Addres
         window <<= 0 if scale is None or other is None else scale
     bits = (syn, bool(flags & _FIN), bool(flags & _RST), bool(flags & _ACK))
     return (*row, sequence, acknowledgment, *bits, window, found.get("sack", ()))
+
+
+def _network(frame: bytes) -> tuple[int, int | None, int, bytes, bytes, int]:
+    """Of IP's header: service, identification, protocol, addresses, and where the transport's header begins."""
+    version, service, identification, protocol, source, destination = _IP.unpack_from(frame)
+    if version >> 4 != 6:
+        return service, identification, protocol, source, destination, _ETHERNET + 4 * (version & 15)
+    first, protocol, source, destination = _IPV6.unpack_from(frame, _ETHERNET)
+    end = _ETHERNET + 40
+    while protocol in _EXTENSIONS or protocol == _FRAGMENT:
+        length = 8 if protocol == _FRAGMENT else 8 + 8 * frame[end + 1]
+        protocol, end = frame[end], end + length
+    return first >> 20 & 0xFF, None, protocol, source, destination, end
 
 
 def _options(options: bytes) -> dict[str, Any]:
