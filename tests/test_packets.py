@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import transorbit as to
-from transorbit import packets
+from transorbit.packets import read
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -50,7 +50,7 @@ def test_packets_of_other_programs_are_read(tmp_path: Path) -> None:
     ping = struct.pack("!BBHHHBBH", 0x45, 0, 28, 77, 0, 64, 1, 0) + bytes([10, 0, 0, 1, 10, 0, 0, 2]) + bytes(8)
     (tmp_path / "c.pcapng").write_bytes(pcapng(ipv6 + hop_by_hop + tcp + b"payload", ping))
 
-    rows = packets.read(tmp_path / "c.pcapng").to_dicts()
+    rows = read(tmp_path / "c.pcapng").to_dicts()
 
     shown = ("source", "destination", "source_port", "protocol", "identification", "ecn", "payload_bytes", "sequence")
     assert [[row[name] for name in shown] for row in rows] == [

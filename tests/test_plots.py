@@ -223,7 +223,7 @@ def test_sequence_graphs_need_packets_of_tcp(lab: to.Scenario, recorded: to.Resu
     with pytest.raises(to.ScenarioError, match="flow: 7 is no flow with TCP: 0, 1"):
         plots.sequence(recorded, flow=7)
     datagrams = lab.replace({"flows.0.transport": "udp", "flows.0.traffic": "voice", "record.packets": "pcapng"})
-    with pytest.raises(to.ScenarioError, match="flow: none is no flow with TCP: none"):
+    with pytest.raises(to.ScenarioError, match="flow: the captures have no packets of TCP"):
         plots.sequence(datagrams.replace({"duration": "1 s"}).run())
     with pytest.raises(to.ScenarioError, match="place: the result has no packets at the moon"):
         plots.sequence(recorded, place="moon")

@@ -112,10 +112,11 @@ def plot(
         raise _of_options(error) from None
     if data:
         write_csv(plots.numbers(figure), data)
-        print(f"Numbers: {data}")
     for file in [out] if out else [folder / "plots" / f"{stem}{suffix}" for suffix in (".svg", ".pdf")]:
         write_plot(figure, file)
         print(f"Figure: {file}")
+    if data:
+        print(f"Numbers: {data}")
 
 
 def _is_sweep(folder: Path) -> bool:
