@@ -378,6 +378,14 @@ def test_precision_asks_for_more_replications_until_the_interval_is_narrow() -> 
     assert result.runs.group_by("point").len()["len"].max() > 3  # type: ignore[operator]
     assert result.runs.drop(ORIGIN).equals(sweep.run(jobs=1).runs.drop(ORIGIN))
 
+    less = {**rule, "most": 4, "half_width": 0.01}
+    wide = to.Sweep.from_dict({**noisy, "axes": axes, "precision": less}, base_dir=SCENARIOS)
+    (told,) = wide.run().warnings
+    assert told.startswith(
+        "precision: 2 points with 4 replications, the most allowed, have a wider interval than asked"
+    )
+    assert "the first at snr = 7.0: goodput_mbps is " in told
+
     exact = lab(precision="2 %").run()
     assert len(exact.runs) == 10, "a path without chance needs no more than the five to begin with"
 
@@ -389,6 +397,7 @@ def test_relative_precision_with_noise_stops_when_it_is_reached() -> None:
     values = sweep.run().runs["goodput_mbps"].to_list()
     interval = mean_interval(values)
     assert 2 < len(values) < 200
+    assert sweep.run().warnings == []
     assert interval.half_width <= 0.15 * interval.mean
     first = mean_interval(values[:2])
     assert first.half_width > 0.15 * first.mean

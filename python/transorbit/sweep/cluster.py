@@ -40,6 +40,8 @@ def connect(dask: Any) -> Any:
         import distributed
     except ImportError:
         raise ScenarioError('dask: is not installed; it comes with: pip install "transorbit[cluster]"') from None
+    if isinstance(dask, str) and ":" not in dask:
+        raise ScenarioError(f"dask: {dask}: HOST:PORT is expected, as in 127.0.0.1:8786")
     make: Any = distributed.Client
     try:
         return make(dask, timeout=_CONNECT_S, set_as_default=False)

@@ -10,7 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from transorbit import _convert, _core, _files, _folder, _inputs, _notebook, plugins
+from transorbit import _convert, _core, _files, _folder, _inputs, _notebook, _numbers, plugins
 from transorbit._core import ScenarioError
 from transorbit._frame import write_parquet
 from transorbit.sweep import inputs, measure, sql, tables
@@ -163,19 +163,49 @@ class SweepResult:
     @property
     def warnings(self) -> list[str]:
         """The doubts about the numbers: each a line for people."""
-        told = self.sweep.changed_inputs
+        told = [*self.sweep.changed_inputs, *self._imprecise()]
         if "steady_too_short" not in self.flows.columns:
             return told
         short = self.flows.filter(self.flows["steady_too_short"])
         if short.is_empty():
             return told
         first = short.row(0, named=True)
-        where = ", ".join(f"{axis.name} = {first[axis.name]}" for axis in self.axes) or "the only point"
         return [
             *told,
             f"warm_up: MSER-5 leaves out half the series or more of {len(short)} of {len(self.flows)} flows, "
-            f"the first at {where}: the run is too short to tell where its warm-up ends",
+            f"the first at {self._place(first)}: the run is too short to tell where its warm-up ends",
         ]
+
+    def _imprecise(self) -> list[str]:
+        """The points whose interval is wider than asked for, with as many replications as allowed."""
+        import polars as pl
+
+        from transorbit.statistics import mean_interval
+
+        precision = self.sweep.precision
+        if precision is None:
+            return []
+        missed = []
+        for _, own in self.runs.filter(pl.col("status") == "ok").group_by("point", maintain_order=True):
+            values = own[precision.metric].drop_nulls()
+            if not (values.dtype.is_numeric() or values.dtype == pl.Boolean):
+                continue
+            interval = mean_interval(values.cast(pl.Float64))
+            known = math.isfinite(interval.mean)
+            if len(own) >= precision.most and known and not precision.reached(interval.mean, interval.half_width):
+                missed.append((own.row(0, named=True), interval))
+        if not missed:
+            return []
+        first, interval = missed[0]
+        share = f" ({100 * interval.half_width / abs(interval.mean):.2g} %)" if interval.mean else ""
+        return [
+            f"precision: {_numbers.counted(len(missed), 'point')} with {precision.most} replications, the most "
+            f"allowed, have a wider interval than asked for, the first at {self._place(first)}: {precision.metric} is "
+            f"{_numbers.number(interval.mean)} ± {_numbers.number(interval.half_width)}{share}"
+        ]
+
+    def _place(self, row: dict[str, Any]) -> str:
+        return ", ".join(f"{axis.name} = {row[axis.name]}" for axis in self.axes) or "the only point"
 
     @property
     def incomplete(self) -> str | None:
