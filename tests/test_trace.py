@@ -115,6 +115,14 @@ def test_import_prints_what_it_understood_and_writes_a_path(command: Command, he
     assert Path("path.svg").read_text().startswith("<?xml")
 
 
+def test_a_header_without_a_quantity_is_told_the_column_of_a_delay(command: Command, here: Path) -> None:
+    (here / "road.csv").write_text("when,target,packets,ping best,ping avg,speed\n0,a,250,40,50,3\n5,b,250,41,51,4\n")
+    done = command("trace", "import", "road.csv")
+
+    assert done.code == 2
+    assert done.err.endswith("say what is what, as --column 'rtt_ms=ping avg'\n")
+
+
 def test_two_directions_of_mahimahi_make_one_path(command: Command, here: Path) -> None:
     Path("home.down").write_text("\n".join(str(at) for at in range(1, 1001)))
     Path("home.up").write_text("\n".join(str(at) for at in range(10, 1001, 10)))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import re
+import shlex
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -283,6 +284,9 @@ _QUANTITY = re.compile(
     r"_(s|ms|us|ns|bps|kbps|mbps|gbps|percent)"
 )
 
+_DELAYS = re.compile("rtt|round.?trip|ping|delay|latency", re.IGNORECASE)
+_MEANS = re.compile("mean|avg|average|median", re.IGNORECASE)
+
 # Names of delays that lack a unit.
 _WITHOUT_UNIT = {"rtt", "delay", "one_way_delay", "latency"}
 
@@ -318,7 +322,7 @@ def _table(name: str, table: pl.DataFrame, columns: Mapping[str, str], kind: str
             given = ", ".join(table.columns)
             raise ScenarioError(
                 f"{name}: line 1: the header names no quantity of a path: {given}; say what is what, as "
-                f"--column rtt_ms={table.columns[-1]}"
+                f"--column {shlex.quote(f'rtt_ms={_like_a_delay(table)}')}"
             )
         taken = {meaning: table[at] for meaning, at in chosen.items()}
         notes += [f"{at} is {meaning}" for meaning, at in chosen.items() if at != meaning]
@@ -337,6 +341,14 @@ def _table(name: str, table: pl.DataFrame, columns: Mapping[str, str], kind: str
             if each.strip().lower() in _WITHOUT_UNIT
         ]
     return Measurement(kind, result, notes)
+
+
+def _like_a_delay(table: pl.DataFrame) -> str:
+    """The column of numbers whose name is most like that of a delay, a mean before others; the last if none is."""
+    numbers = [each for each in table.columns if table[each].dtype.is_numeric()]
+    named = [each for each in numbers if _DELAYS.search(each)]
+    means = [each for each in named if _MEANS.search(each)]
+    return next(iter([*means, *named, *reversed(table.columns)]))
 
 
 def _time(name: str, table: pl.DataFrame, given: str | None) -> tuple[list[float], str]:
