@@ -123,6 +123,14 @@ def test_a_header_without_a_quantity_is_told_the_column_of_a_delay(command: Comm
     assert done.err.endswith("say what is what, as --column 'rtt_ms=ping avg'\n")
 
 
+def test_a_table_without_a_header_is_time_and_delay(command: Command, here: Path) -> None:
+    (here / "bare.csv").write_text("0,0.04\n5,0.05\n")
+    done = command("trace", "import", "bare.csv", "--out", "path.csv")
+
+    assert done.code == 0, done.err
+    assert (here / "path.csv").read_text() == "time_s,one_way_delay_s\n0.0,0.04\n5.0,0.05\n"
+
+
 def test_two_directions_of_mahimahi_make_one_path(command: Command, here: Path) -> None:
     Path("home.down").write_text("\n".join(str(at) for at in range(1, 1001)))
     Path("home.up").write_text("\n".join(str(at) for at in range(10, 1001, 10)))

@@ -297,7 +297,20 @@ def _csv(name: str, text: str, columns: Mapping[str, str]) -> Measurement:
     except pl.exceptions.PolarsError as error:
         reason = str(error).splitlines()[0]
         raise ScenarioError(f"{name}: no table: {reason}") from None
+    if not columns and table.width == 2 and all(_is_number(each) for each in table.columns):
+        # As a path reads it: without a header the columns are time and delay, in seconds.
+        table = pl.read_csv(
+            io.StringIO(text), comment_prefix="#", has_header=False, new_columns=["time_s", "one_way_delay_s"]
+        )
     return _table(name, table, columns, "a table")
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _table(name: str, table: pl.DataFrame, columns: Mapping[str, str], kind: str) -> Measurement:
