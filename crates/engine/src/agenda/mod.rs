@@ -152,14 +152,6 @@ impl Agenda {
         }
     }
 
-    /// Whether `machine` is armed.
-    #[inline]
-    pub fn is_armed(&self, machine: MachineId) -> bool {
-        let number = machine.0 as usize;
-        let due = if number < self.frequents { self.frequent[number] } else { self.machines[number].due };
-        due != Time::MAX
-    }
-
     /// Takes the next wake-up at or before `until`; the machine is then not armed. `None` when there is none.
     ///
     /// # Errors

@@ -32,7 +32,6 @@ fn re_arming_moves_a_wake_up_both_ways_and_none_drops_it() {
     agenda.wake_at(a, at(20));
     agenda.wake_at(b, at(2));
     agenda.wake_at(c, None);
-    assert_eq!([a, b, c].map(|machine| agenda.is_armed(machine)), [true, true, false]);
     assert_eq!(drain(&mut agenda), [(2, 1), (20, 0)]);
     agenda.wake_at(c, at(1)); // the past: now
     assert_eq!(drain(&mut agenda), [(20, 2)]);

@@ -160,7 +160,7 @@ impl Place {
     pub(super) fn schedule_downlink(&mut self, schedule: &mut Schedule) {
         if !self.late {
             schedule.wake_next(self.machines.downlink, self.downlink.next());
-        } else if self.downlink.len() >= AT_ONCE && !schedule.is_armed(self.machines.last_hop) {
+        } else if self.downlink.len() >= AT_ONCE {
             self.schedule_late(schedule);
         }
     }

@@ -81,12 +81,6 @@ impl Schedule {
         self.agenda.wake_next(machine, at);
     }
 
-    /// Whether a machine is to be woken.
-    #[inline]
-    pub(super) fn is_armed(&self, machine: MachineId) -> bool {
-        self.agenda.is_armed(machine)
-    }
-
     /// The next wake-up at or before `until`; the machine then has none until it is given one.
     ///
     /// # Errors
