@@ -371,6 +371,7 @@ def test_no_pass_is_told_with_the_best_elevation(command: Command) -> None:
     assert done.code == 0
     elevation, when = to.constellation.best_elevation("orbcomm-og2", (89, 0))
     assert f"no pass: the highest satellite reaches {elevation:.1f} deg, after {when:g} s" in done.out
+    assert "rise (s)" not in done.out, "a table without rows"
     looks = to.constellation.look("orbcomm-og2", station=(89, 0), duration_s=6000, step_s=10)
     assert abs(looks["elevation_deg"].max() - elevation) < 1e-6  # type: ignore[operator]
 

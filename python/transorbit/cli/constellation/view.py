@@ -139,8 +139,8 @@ def passes(
         ]
         header = ["satellite", "rise (s)", "highest (s)", "set (s)", "at (deg)", "from (km)"]
         header[1:1] = ["highest (UTC)"] if epoch else []
-        print("\n".join(tables.table(header, rows)))
         if rows:
+            print("\n".join(tables.table(header, rows)))
             print(f"\n{counted(len(rows), 'pass', 'passes')}")
         else:
             highest, at_s = to.constellation.best_elevation(sky, where, start_s=start_s, duration_s=duration_s)
