@@ -121,6 +121,7 @@ def test_a_syntax_error_tells_its_line(command: Command, here: Path) -> None:
         (["run", LEO, "--fast"], "--fast"),
         (["walk", LEO], "walk"),
         (["report", "one", "two"], "two: is more than the command takes"),
+        (["--verison"], "--verison: is more than the command takes"),
         (["rn", "leo-tcp"], "rn: no such command; did you mean run?"),
         (["constellation", "foo"], "constellation foo: no such command: one of coverage, delay, "),
         (["list", "planets"], "schedulers"),

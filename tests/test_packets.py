@@ -48,7 +48,11 @@ def test_packets_of_other_programs_are_read(tmp_path: Path) -> None:
     ipv6 = struct.pack("!IHBB", 6 << 28 | 3 << 20, 8 + len(tcp) + 7, 0, 64) + one + two
     hop_by_hop = bytes([6, 0, 1, 4, 0, 0, 0, 0])
     ping = struct.pack("!BBHHHBBH", 0x45, 0, 28, 77, 0, 64, 1, 0) + bytes([10, 0, 0, 1, 10, 0, 0, 2]) + bytes(8)
-    (tmp_path / "c.pcapng").write_bytes(pcapng(ipv6 + hop_by_hop + tcp + b"payload", ping))
+    # The second part of a datagram, and options of which the capture has a part.
+    part = struct.pack("!IHBB", 6 << 28, 11, 44, 64) + one + two + bytes([17, 0, 0, 9, 0, 0, 0, 1]) + b"abc"
+    cut = struct.pack("!IHBB", 6 << 28, 8 + len(tcp) + 2, 6, 64) + one + two
+    cut += struct.pack("!HHIIBBHHH", 4711, 80, 9, 6, 8 << 4, 16, 1000, 0, 0) + bytes([5, 10, 0, 0])
+    (tmp_path / "c.pcapng").write_bytes(pcapng(ipv6 + hop_by_hop + tcp + b"payload", ping, part, cut))
 
     rows = read(tmp_path / "c.pcapng").to_dicts()
 
@@ -56,6 +60,8 @@ def test_packets_of_other_programs_are_read(tmp_path: Path) -> None:
     assert [[row[name] for name in shown] for row in rows] == [
         ["2001::1", "2001::2", 4711, "tcp", None, 3, 7, 5],
         ["10.0.0.1", "10.0.0.2", None, "icmp", 77, 0, 8, None],
+        ["2001::1", "2001::2", None, None, None, 0, 3, None],
+        ["2001::1", "2001::2", 4711, "tcp", None, 0, -8, 9],
     ]
     assert (rows[0]["window"], rows[0]["ack"], rows[1]["window"]) == (1000, True, None)
 

@@ -124,11 +124,12 @@ def test_a_header_without_a_quantity_is_told_the_column_of_a_delay(command: Comm
 
 
 def test_a_table_without_a_header_is_time_and_delay(command: Command, here: Path) -> None:
-    (here / "bare.csv").write_text("0,0.04\n5,0.05\n")
+    (here / "bare.csv").write_text("0,0\n5,0.05\n")
     done = command("trace", "import", "bare.csv", "--out", "path.csv")
 
     assert done.code == 0, done.err
-    assert (here / "path.csv").read_text() == "time_s,one_way_delay_s\n0.0,0.04\n5.0,0.05\n"
+    assert (here / "path.csv").read_text() == "time_s,one_way_delay_s\n0.0,0.0\n5.0,0.05\n"
+    assert "without a header" in done.out
 
 
 def test_two_directions_of_mahimahi_make_one_path(command: Command, here: Path) -> None:

@@ -144,7 +144,7 @@ def check_file(file: Path) -> None:
     _check_writable(file)
 
 
-_PICTURES = {".svg": b"<?xml", ".png": b"\x89PNG", ".pdf": b"%PDF"}
+_PICTURES: dict[str, bytes | tuple[bytes, ...]] = {".svg": (b"<?xml", b"<svg"), ".png": b"\x89PNG", ".pdf": b"%PDF"}
 # Of a file that is there so much is read to tell what it is.
 _HEAD = 65536
 
@@ -171,8 +171,8 @@ def check_text(file: Path, text: str) -> None:
         FileExistsError: it is something else.
     """
     head = _head(file)
-    if head and _beginning(head) != _beginning(text.encode()):
-        raise FileExistsError(f"{file}: is there and holds something else; choose another name")
+    if head and _beginning(head) != _beginning(text.encode()[:_HEAD]):
+        raise FileExistsError(f"{file}: is there and holds something else, or has other columns; choose another name")
 
 
 def _head(file: Path) -> bytes:
@@ -183,7 +183,8 @@ def _head(file: Path) -> bytes:
 
 
 def _beginning(data: bytes) -> bytes:
-    line = data.split(b"\n", 1)[0].split(b"=", 1)[0].strip()
+    # Some formats begin with a number, which is another each time.
+    line = re.sub(rb"[0-9.]+", b"0", data.split(b"\n", 1)[0].split(b"=", 1)[0].strip())
     # JSON may be one line.
     return line[:8] if line[:1] in (b"{", b"[") else line
 

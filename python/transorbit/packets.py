@@ -31,6 +31,8 @@ _ETHERNET = 14
 _IPV6 = struct.Struct("!I2xBx16s16s")
 # Extension headers that may stand before the transport's: a length in units of 8 bytes follows the next header's kind.
 _EXTENSIONS, _FRAGMENT = {0, 43, 60}, 44
+# The offset of a fragment, with flags above or below.
+_OFFSET = struct.Struct("!H")
 _PORTS = struct.Struct("!HH")
 # From the start of TCP's header: both numbers, offset, flags and window.
 _HEADER = struct.Struct("!4xIIBBH")
@@ -167,15 +169,20 @@ def _packet(at: int, wire: int, frame: bytes, scales: Scales, addresses: _Addres
 
 
 def _network(frame: bytes) -> tuple[int, int | None, int, bytes, bytes, int]:
-    """Of IP's header: service, identification, protocol, addresses, and where the transport's header begins."""
+    """Of IP's header: service, identification, protocol, addresses, and where it ends.
+
+    The protocol is -1 of a fragment after the first, which has no header but IP's.
+    """
     version, service, identification, protocol, source, destination = _IP.unpack_from(frame)
     if version >> 4 != 6:
-        return service, identification, protocol, source, destination, _ETHERNET + 4 * (version & 15)
+        later = _OFFSET.unpack_from(frame, _ETHERNET + 6)[0] & 0x1FFF
+        return service, identification, -1 if later else protocol, source, destination, _ETHERNET + 4 * (version & 15)
     first, protocol, source, destination = _IPV6.unpack_from(frame, _ETHERNET)
     end = _ETHERNET + 40
     while protocol in _EXTENSIONS or protocol == _FRAGMENT:
         length = 8 if protocol == _FRAGMENT else 8 + 8 * frame[end + 1]
-        protocol, end = frame[end], end + length
+        later = protocol == _FRAGMENT and _OFFSET.unpack_from(frame, end + 2)[0] >> 3
+        protocol, end = -1 if later else frame[end], end + length
     return first >> 20 & 0xFF, None, protocol, source, destination, end
 
 
@@ -187,7 +194,9 @@ def _options(options: bytes) -> dict[str, Any]:
         if options[position] == _NOTHING:
             position += 1
             continue
-        kind, length = options[position], options[position + 1]
+        kind, length = options[position], (options[position + 1 : position + 2] or b"\0")[0]
+        if length < 2 or position + length > len(options):
+            break  # captured in part
         value = options[position + 2 : position + length]
         if kind == _WINDOW_SCALE:
             found["scale"] = value[0]

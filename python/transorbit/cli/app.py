@@ -323,15 +323,22 @@ def demo(scenario: Path = Path("leo-tcp"), /, *, out: Path | None = None, force:
         _folder.check_replaceable(out / name)
         with _interrupt.held() as interrupted:
             results[label], stopped = _run(ready[name], None, bar=True, scratch=out)
-            results[label].save(out / name, plots=False)
+            folder, part = out / name, results[label].partial
+            # As with `run`, a part does not replace the whole.
+            keeps = part and (folder / "summary.json").is_file() and not (folder / "PARTIAL").exists()
+            if not keeps:
+                written(results[label], folder)
         if stopped or interrupted.is_set():
-            part = "the partial result" if results[label].partial else "the result, without its plots"
-            raise KeyboardInterrupt(f"{stopped or 'stopped'}; {out / name} has {part}")
+            what = "keeps its result" if keeps else f"has the {'partial ' if part else ''}result, without its plots"
+            raise KeyboardInterrupt(f"{stopped or 'stopped'}; {folder} {what}")
     print(comparison(results))
     print(f"Results: {', '.join(str(out / name) for name, _ in variants.values())}", flush=True)
     from transorbit import plots
 
-    plots.write(plots.compare_goodput(results), out / "goodput")
+    try:
+        plots.write(plots.compare_goodput(results), out / "goodput")
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt(f"stopped; {out} has both results, without their plots") from None
     for label, (name, _) in variants.items():
         told_and_drawn(results[label], out / name, plots=True)
     print(f"Plots:   {out / 'goodput.png'} and the plots folder of each result (SVG and PNG)")

@@ -56,9 +56,10 @@ def run(arguments: Sequence[str]) -> int:
             code = app(list(arguments), exit_on_error=False, print_error=False, result_action="return_value")
             sys.stdout.flush()
             return code if isinstance(code, int) else 0
-        except UnknownCommandError as error:
-            return _refuse(_unknown(error.command_chain or (), (error.unused_tokens or ("",))[0]))
         except (ScenarioError, UsageError, CycloptsError) as error:
+            given = (getattr(error, "unused_tokens", None) or ("",))[0]
+            if isinstance(error, UnknownCommandError) and not given.startswith("-"):
+                return _refuse(_unknown(error.command_chain or (), given))
             if unused := getattr(error, "unused_tokens", None):
                 return _refuse(f"{' '.join(unused)}: is more than the command takes; --help tells what it does")
             return _refuse(f"{error}{_PLUGIN if _UNREGISTERED in str(error) else ''}")

@@ -110,18 +110,23 @@ def _run(ready: to.Sweep, directory: Path, *, jobs: int | None, dask: str | None
             result.save(directory)
         else:
             print(f"transorbit: no run was finished: {directory} keeps the sweep that it had", file=sys.stderr)
-        report = _report(result, directory, partial=stopped is not None)
+        at = result.progress
+        partial = stopped is not None and not (at and at.done == at.total)
+        report = _report(result, directory, partial=partial)
         if json_:
             print(json.dumps(report, indent=2, ensure_ascii=False), flush=True)
         elif not quiet:
             print(_text(result, report, kept=folder.is_ours), flush=True)
         for warning in result.warnings:
             print(f"transorbit: warning: {warning}", file=sys.stderr)
-    if stopped or interrupted.is_set():
-        told = f"{stopped}; the same command goes on from there" if stopped else "stopped; the sweep is whole"
-        print(f"transorbit: {told}", file=sys.stderr)
+    if partial:
+        print(f"transorbit: {stopped}; the same command goes on from there", file=sys.stderr)
         return 130
-    return _failures(result, report)
+    code = _failures(result, report)
+    if stopped or interrupted.is_set():
+        print("transorbit: stopped; all runs had been made", file=sys.stderr)
+        return 130
+    return code
 
 
 def _load(file: Path, *, outside: bool) -> to.Sweep:

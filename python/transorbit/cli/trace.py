@@ -132,6 +132,15 @@ def _as_path(found: to.trace.Measurement, out: Path) -> str:
     return f'{{ kind = "trace", file = "{out}"{delay}{repeat} }}{rate}'
 
 
+def _first(option: str, text: str) -> float:
+    from transorbit.trace.calibrate import EPOCH_S
+
+    first_s = parse.start(option, text)
+    if first_s >= EPOCH_S:
+        raise UsageError(f'{option}: "{text}" must be below {EPOCH_S:g} s')
+    return first_s
+
+
 def _columns(given: list[str] | None) -> dict[str, str]:
     columns = {}
     for each in given or []:
@@ -237,7 +246,7 @@ def calibrate(
     fit = to.trace.fit(
         _with_round_trips(file, measured),
         rates=of_rates,
-        first_s=None if first is None else parse.seconds("--first", first),
+        first_s=None if first is None else _first("--first", first),
         single_losses=single_losses,
         summary=summary,
         source=source,

@@ -293,24 +293,26 @@ _WITHOUT_UNIT = {"rtt", "delay", "one_way_delay", "latency"}
 
 def _csv(name: str, text: str, columns: Mapping[str, str]) -> Measurement:
     try:
+        if not columns and _is_bare(text):
+            table = pl.read_csv(
+                io.StringIO(text), comment_prefix="#", has_header=False, new_columns=["time_s", "one_way_delay_s"]
+            )
+            return _table(name, table, columns, "a table without a header, of seconds and one-way delays in seconds")
         table = pl.read_csv(io.StringIO(text), comment_prefix="#", infer_schema_length=None)
     except pl.exceptions.PolarsError as error:
         reason = str(error).splitlines()[0]
         raise ScenarioError(f"{name}: no table: {reason}") from None
-    if not columns and table.width == 2 and all(_is_number(each) for each in table.columns):
-        # As a path reads it: without a header the columns are time and delay, in seconds.
-        table = pl.read_csv(
-            io.StringIO(text), comment_prefix="#", has_header=False, new_columns=["time_s", "one_way_delay_s"]
-        )
     return _table(name, table, columns, "a table")
 
 
-def _is_number(text: str) -> bool:
+def _is_bare(text: str) -> bool:
+    """Whether the first row is two numbers: as a path reads it, time and delay."""
+    first = next((line for line in text.splitlines() if line.strip() and not line.startswith("#")), "")
     try:
-        float(text)
+        numbers = [float(cell) for cell in first.split(",")]
     except ValueError:
         return False
-    return True
+    return len(numbers) == 2
 
 
 def _table(name: str, table: pl.DataFrame, columns: Mapping[str, str], kind: str) -> Measurement:

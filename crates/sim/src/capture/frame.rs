@@ -2,7 +2,7 @@
 
 use etherparse::checksum::Sum16BitWords;
 use etherparse::{
-    EtherType, Ethernet2Header, IpDscp, IpEcn, IpFragOffset, IpNumber, Ipv4Header, Ipv4Options, TcpHeader,
+    EtherType, Ethernet2Header, IpDscp, IpEcn, IpFragOffset, IpNumber, Ipv4Header, Ipv4Options, Ipv6Header, TcpHeader,
     TcpOptionElement, UdpHeader,
 };
 use transport::{Datagram, ExternalPacket, FastOpenOption, Flags, QuicPacket, Segment};
@@ -79,8 +79,8 @@ impl Numbers {
 }
 
 impl Frame {
-    /// The most header bytes of a frame.
-    pub(super) const MOST: usize = Ethernet2Header::LEN + Ipv4Header::MIN_LEN + TcpHeader::MAX_LEN;
+    /// The most header bytes of a frame; packets from outside may be those of IPv6.
+    pub(super) const MOST: usize = Ethernet2Header::LEN + Ipv6Header::LEN + TcpHeader::MAX_LEN;
 
     /// The headers of a segment.
     pub(super) fn tcp(from: &Host, to: &Host, way: Way, numbers: &Numbers, number: u32, segment: &Segment) -> Frame {
@@ -120,7 +120,7 @@ impl Frame {
         let mut udp = UdpHeader { source_port: from.port, destination_port: to.port, length, checksum: 0 };
         let sum = pseudo_header(from, to, IpNumber::UDP, length).add_slice(&udp.to_bytes()).add_slice(&packet.bytes);
         udp.checksum = sum.to_ones_complement_with_no_zero().to_be();
-        let kept = packet.bytes.len().min(Frame::MOST - Ethernet2Header::LEN - Ipv4Header::MIN_LEN - UdpHeader::LEN);
+        let kept = packet.bytes.len().min(TcpHeader::MAX_LEN - UdpHeader::LEN);
         let (kept, cut) = packet.bytes.split_at(kept);
         Frame::new(from, to, &ip, &[&udp.to_bytes(), kept].concat(), cut.len() as u32)
     }
