@@ -48,11 +48,7 @@ def find(path: str | Path) -> Path:
     """
     path = Path(path)
     # A folder of that name, as that of a result, hides none.
-    if (
-        path.parent in (Path(), Path("scenarios"))
-        and "\0" not in path.name
-        and not (path.exists() and not path.is_dir())
-    ):
+    if path.parent in (Path(), Path("scenarios")) and "\0" not in path.name and (path.is_dir() or not path.exists()):
         beside = folder("scenarios") / path.name
         return scenarios().get(stem(path), beside if path.name and beside.is_file() else path)
     return path

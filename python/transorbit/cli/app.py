@@ -324,8 +324,7 @@ def demo(scenario: Path = Path("leo-tcp"), /, *, out: Path | None = None, force:
         with _interrupt.held() as interrupted:
             results[label], stopped = _run(ready[name], None, bar=True, scratch=out)
             folder, part = out / name, results[label].partial
-            # As with `run`, a part does not replace the whole.
-            keeps = part and (folder / "summary.json").is_file() and not (folder / "PARTIAL").exists()
+            keeps = part and _is_whole(folder)
             if not keeps:
                 written(results[label], folder)
         if stopped or interrupted.is_set():
@@ -361,12 +360,17 @@ def _free(place: Path, identity: Mapping[str, object], *, force: bool, part: boo
 
     def is_free(folder: Path) -> bool:
         same = _folder.is_of(folder, identity) or (force and folder == place)
-        if part and (folder / "summary.json").is_file() and not (folder / "PARTIAL").is_file():
+        if part and _is_whole(folder):
             return False
         # A folder of another kind that is no result is somebody's.
         return same and (folder == place or not folder.exists() or (folder / "provenance.json").is_file())
 
     return _folder.numbered(place, is_free)
+
+
+def _is_whole(folder: Path) -> bool:
+    """Whether a folder has the result of a whole run, which a part does not replace."""
+    return (folder / "summary.json").is_file() and not (folder / "PARTIAL").is_file()
 
 
 def _run(scenario: to.Scenario, seed: int | None, *, bar: bool, scratch: Path | None) -> tuple[Result, str | None]:

@@ -143,15 +143,10 @@ impl Shape<'_> {
                 }
             }
         }
-        // A number or a word: the error on anything else names both.
-        if let (Some(_), Some(words)) = (&complaint, number_or_word(alternatives))
-            && !value.is_integer()
-        {
-            return Err(given(path, value, &words));
-        }
-        if let (Some(_), Some(words)) = (&complaint, self.switch_or_quantity(alternatives))
-            && !value.is_str()
-        {
+        // A number or a word, a switch or a quantity: the error on anything else names both.
+        let all = number_or_word(alternatives).filter(|_| !value.is_integer());
+        let all = all.or_else(|| self.switch_or_quantity(alternatives).filter(|_| !value.is_str()));
+        if let (Some(_), Some(words)) = (&complaint, all) {
             return Err(given(path, value, &words));
         }
         complaint.map_or(Ok(()), |(_, error)| Err(error))
