@@ -4,22 +4,23 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from statistics import NormalDist
+from typing import Any
 
 import polars as pl
 
 from transorbit import statistics
 from transorbit._core import ScenarioError
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
 EPOCH_S = 15.0
 # The median of an epoch with fewer answers says little.
 _LEAST_ANSWERS = 20
 # Losses so soon after the begin of an epoch belong to it: reallocation is not instantaneous, nor are clocks exact.
 _NEAR_BEGIN_S = 6.0
-_LEVELS, _DEVIATIONS, _OTHERS = 41, 101, 21
+# Tables are quantiles at even steps of a standard normal variable between these, so that tails are resolved.
+_REACH = 4.0
+_NORMAL = NormalDist()
+_LEVELS, _DEVIATIONS, _OTHERS = 41, 101, 41
 
 
 @dataclass(frozen=True)
@@ -237,15 +238,22 @@ def _correlation_time(table: pl.DataFrame) -> float:
 
 
 def _rates(rates: pl.DataFrame, first_s: float) -> dict[str, Any]:
-    """Returns for each epoch the rate that a tenth of its intervals exceed: traffic fills a link only at times."""
+    """Returns for each epoch the rate that a tenth of its seconds exceed: traffic fills a link only at times.
+
+    Shorter intervals than a second exceed the link's rate where what was delayed arrives together.
+    """
     at = "unix_time_s" if "unix_time_s" in rates.columns else "time_s"
     if "rate_down_mbps" not in rates.columns:
         raise ScenarioError(f"rates: a column rate_down_mbps is needed, and there are {', '.join(rates.columns)}")
     found = (
-        rates.with_columns(epoch=((pl.col(at) - first_s) / EPOCH_S).floor().cast(pl.Int64))
+        rates.with_columns(since=pl.col(at) - first_s)
+        .with_columns(epoch=(pl.col("since") / EPOCH_S).floor().cast(pl.Int64), second=pl.col("since").floor())
+        .group_by("epoch", "second")
+        .agg(rate=pl.col("rate_down_mbps").mean())
         .group_by("epoch")
-        .agg(rate=pl.col("rate_down_mbps").quantile(0.9), n=pl.len())
-        .filter(pl.col("n") >= 5)
+        .agg(rate=pl.col("rate").quantile(0.9), n=pl.len())
+        # Of the first and the last epoch there may be little, in which a download begins or ends.
+        .filter(pl.col("n") >= 5, 2 * pl.col("n") >= pl.col("n").max())
         .sort("epoch")
     )
     if found.height < 2:
@@ -254,7 +262,7 @@ def _rates(rates: pl.DataFrame, first_s: float) -> dict[str, Any]:
 
 
 def _quantiles(values: pl.Series, count: int) -> list[float]:
-    shares: Sequence[float] = [index / (count - 1) for index in range(count)]
+    shares = [_NORMAL.cdf(_REACH * (2 * index / (count - 1) - 1)) for index in range(count)]
     return [float(values.quantile(share, "linear") or 0.0) for share in shares]
 
 
