@@ -8,10 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 from transorbit import _columns
 from transorbit._core import ScenarioError
+from transorbit.statistics import mean_interval
 from transorbit.sweep.axes import check_name, known_keys, quantity
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    import polars as pl
+
+    from transorbit.statistics import Interval
 
 
 @dataclass(frozen=True)
@@ -123,18 +128,30 @@ class Precision:
     relative: bool
     most: int
 
-    def reached(self, mean: float, half_width: float) -> bool:
-        """Whether an interval is narrow enough."""
-        return half_width <= self.half_width * (abs(mean) if self.relative else 1)
+    def interval(self, values: pl.Series) -> Interval | None:
+        """The interval of a point's values, of which some may be missing; None if they are no numbers."""
+        import polars as pl
 
-    def more(self, mean: float, half_width: float, count: int) -> int:
+        known = values.drop_nulls()
+        if not (known.dtype.is_numeric() or known.dtype == pl.Boolean):
+            return None
+        return mean_interval(known.cast(pl.Float64))
+
+    def reached(self, interval: Interval) -> bool:
+        """Whether an interval of two values or more is narrow enough."""
+        return interval.count > 1 and interval.half_width <= self._target(interval.mean)
+
+    def more(self, interval: Interval, count: int) -> int:
         """Returns the replications to look at next: as many as the spread so far asks for, at most twice as many."""
-        if not half_width > 0:
+        if not interval.half_width > 0:
             # Fewer than two values: nothing is known of the spread.
             return min(self.most, 2 * count)
-        target = self.half_width * (abs(mean) if self.relative else 1)
-        needed = count * (half_width / target) ** 2 if target > 0 else float("inf")
+        target = self._target(interval.mean)
+        needed = count * (interval.half_width / target) ** 2 if target > 0 else float("inf")
         return min(self.most, 2 * count, max(count + 1, int(min(needed, self.most)) + 1))
+
+    def _target(self, mean: float) -> float:
+        return self.half_width * (abs(mean) if self.relative else 1)
 
 
 def read_precision(value: object, metrics: Mapping[str, Metric]) -> Precision | None:

@@ -180,19 +180,15 @@ class SweepResult:
         """The points whose interval is wider than asked for, with as many replications as allowed."""
         import polars as pl
 
-        from transorbit.statistics import mean_interval
-
         precision = self.sweep.precision
         if precision is None:
             return []
         missed = []
         for _, own in self.runs.filter(pl.col("status") == "ok").group_by("point", maintain_order=True):
-            values = own[precision.metric].drop_nulls()
-            if not (values.dtype.is_numeric() or values.dtype == pl.Boolean):
+            interval = precision.interval(own[precision.metric])
+            if len(own) < precision.most or interval is None or not math.isfinite(interval.mean):
                 continue
-            interval = mean_interval(values.cast(pl.Float64))
-            known = math.isfinite(interval.mean)
-            if len(own) >= precision.most and known and not precision.reached(interval.mean, interval.half_width):
+            if not precision.reached(interval):
                 missed.append((own.row(0, named=True), interval))
         if not missed:
             return []

@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from transorbit._core import ScenarioError
-from transorbit.statistics import mean_interval
 from transorbit.sweep import measure, tables, work
 from transorbit.sweep.identity import identity
 from transorbit.sweep.plan import MOST_REPLICATIONS
@@ -241,23 +240,21 @@ class Runs:
 
     def _enough(self, at: _AtPoint) -> int:
         """Returns how many replications the point needs, by those that are there. Their order does not matter."""
-        import polars as pl
-
         precision = self.sweep.precision
         if not precision or at.failed or at.wanted >= precision.most:
             return at.wanted
         metric = self.sweep.metrics[precision.metric]
         members = [(at.point.index, number, at.keys[number]) for number in range(at.wanted)]
         runs, flows = tables.build(self._store, members, {at.point.index: at.point})
-        values = measure.measured(runs, flows, [metric], len(at.point.values), whole=False)[metric.name].drop_nulls()
-        if not (values.dtype.is_numeric() or values.dtype == pl.Boolean):
+        values = measure.measured(runs, flows, [metric], len(at.point.values), whole=False)[metric.name]
+        interval = precision.interval(values)
+        if interval is None:
             raise ScenarioError(f"precision.metric: {metric.name} is a {_kind(values)}, of which there is no mean")
-        interval = mean_interval(values.cast(pl.Float64))
         # A value that is no number leaves the mean unknown, however many others there are.
         unknown = interval.count > 0 and not math.isfinite(interval.mean)
-        if unknown or (interval.count > 1 and precision.reached(interval.mean, interval.half_width)):
+        if unknown or precision.reached(interval):
             return at.wanted
-        return precision.more(interval.mean, interval.half_width, at.wanted)
+        return precision.more(interval, at.wanted)
 
 
 def _kind(values: pl.Series) -> str:
