@@ -306,6 +306,12 @@ def test_a_users_code_is_sent_as_text(workers: Workers) -> None:
     assert there.runs["digest"].to_list() == here.runs["digest"].to_list()
 
 
+def test_an_address_without_a_port_is_no_scheduler(command: Callable[..., Outcome]) -> None:
+    refused = command("sweep", "leo-snr", "--dask", "nowhere")
+    told = "transorbit: --dask: nowhere: HOST:PORT is expected, as in 127.0.0.1:8786\n"
+    assert (refused.code, refused.err) == (2, told)
+
+
 def test_what_dask_cannot_do_is_told(workers: Workers, monkeypatch: pytest.MonkeyPatch) -> None:
     nobody = object()
 

@@ -273,6 +273,7 @@ def test_the_scenarios_duration_ends_the_command(scenario: Path) -> None:
             ],
             "packets of at most 60 B fit, IPv4 needs 68 B",
         ),
+        (["--spin", "soon", "--", "true"], '--spin: "soon" is not a duration'),
         (["--at", "moon", "--", "true"], "one of server, user, users, user-0 is expected"),
     ],
 )

@@ -244,6 +244,8 @@ def test_calibrate_writes_a_file_that_a_scenario_names(command: Command, here: P
     wrong = command("trace", "show", "--path", '{ kind = "starlink", file = "mine.toml" }')
     assert wrong.code == 2
     assert "mine.toml: loss: 7" in wrong.err
+    late = command("calibrate", "rtt.csv", "--first", "20 s")
+    assert (late.code, late.err) == (2, 'transorbit: --first: "20 s" must be below 15 s\n')
 
 
 def test_seeds_have_courses_of_their_own_and_one_seed_always_the_same() -> None:

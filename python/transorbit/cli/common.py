@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -137,13 +138,25 @@ def write_csv(table: Any, path: Path | None) -> None:
 
 
 def write_text(text: str, path: Path) -> None:
-    """Write a text to a file and the folder it is to be in, or to standard output; what is something else stays."""
+    """Write a text to a file and the folder it is to be in, or to standard output.
+
+    What is there and is something else stays. As the work is done by then, the text goes into a file beside it.
+
+    Raises:
+        FileExistsError: that is so.
+    """
     if path == Path("-"):
         sys.stdout.write(text)
-    else:
+        return
+    path.parent.mkdir(parents=True, exist_ok=True)
+    try:
         _folder.check_text(path, text)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8", newline="")
+    except FileExistsError as error:
+        names = (path.with_name(f"{path.stem}-{number}{path.suffix}") for number in count(2))
+        beside = next(name for name in names if not name.exists())
+        beside.write_text(text, encoding="utf-8", newline="")
+        raise FileExistsError(f"{error}; what was computed is in {beside}") from None
+    path.write_text(text, encoding="utf-8", newline="")
 
 
 def check_plot(path: Path | None, width: str, title: str | None) -> dict[str, Any]:
