@@ -55,6 +55,13 @@ WRONG_VALUES = [
 ]
 
 
+def test_a_scenario_of_another_name_is_suggested(command: Command) -> None:
+    refused = command("check", "leo-tcx")
+    assert (refused.code, refused.out) == (2, "")
+    assert refused.err.startswith("transorbit: leo-tcx: No such file or directory; did you mean leo-tcp")
+    assert command("check", "qqqq").err == "transorbit: qqqq: No such file or directory\n"
+
+
 @pytest.mark.parametrize(("assignment", "path", "mentions"), WRONG_VALUES, ids=[case[0] for case in WRONG_VALUES])
 def test_a_wrong_value_is_named(command: Command, here: Path, assignment: str, path: str, mentions: list[str]) -> None:
     for verb in ("check", "run"):

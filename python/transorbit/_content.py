@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import re
 from pathlib import Path
 
 from transorbit._core import ScenarioError
-from transorbit._names import hint_or_all
+from transorbit._names import hint, hint_or_all
 
 _SUFFIXES = (".sweep.toml", ".toml")
 
@@ -45,12 +47,18 @@ def find(path: str | Path) -> Path:
     """The file at a path; where there is none, the one of that name which comes with the package.
 
     In any folder `leo-tcp`, `leo-tcp.toml` and `scenarios/leo-tcp.toml` name a scenario, `towns.csv` what lies beside.
+
+    Raises:
+        FileNotFoundError: there is none, but one of a name that is like it.
     """
     path = Path(path)
     # A folder of that name, as that of a result, hides none.
     if path.parent in (Path(), Path("scenarios")) and "\0" not in path.name and (path.is_dir() or not path.exists()):
         beside = folder("scenarios") / path.name
-        return scenarios().get(stem(path), beside if path.name and beside.is_file() else path)
+        found = scenarios().get(stem(path), beside if path.name and beside.is_file() else path)
+        if not found.exists() and (near := hint(stem(path), (stem(file) for file in beside.parent.glob("*.*")))):
+            raise FileNotFoundError(errno.ENOENT, f"{os.strerror(errno.ENOENT)}{near}", str(path))
+        return found
     return path
 
 

@@ -321,8 +321,8 @@ mod tests {
         assert_eq!(with("174.8 deg", "-274 deg"), "user.longitude: -274 deg must be between -180 deg and 360 deg");
         assert_eq!(
             with("leo-66", "leo66"),
-            "constellation: unknown constellation \"leo66\": did you mean leo-66? one of leo-66, iridium-66, \
-             iridium-next, oneweb, starlink-shell-1, kuiper-630, orbcomm-og2, o3b, geo"
+            "constellation: \"leo66\" is unknown, did you mean leo-66? (allowed: leo-66, iridium-66, iridium-next, \
+             oneweb, starlink-shell-1, kuiper-630, orbcomm-og2, o3b, geo)"
         );
         let add = |line: &str| refused(&format!("{PATH}\n{line}"));
         assert_eq!(add("step = \"0 s\""), "step: 0 s must be at least 1 ms");

@@ -99,9 +99,10 @@ fn named(name: &str) -> Result<&'static Constellation, String> {
     preset(name).map(|preset| &preset.constellation).ok_or_else(|| {
         let near = match nearest_names(name, preset_names()) {
             near if near.is_empty() => String::new(),
-            near => format!("did you mean {near}? "),
+            near => format!(", did you mean {near}?"),
         };
-        format!("unknown constellation \"{name}\": {near}one of {}", preset_names().collect::<Vec<_>>().join(", "))
+        let names = preset_names().collect::<Vec<_>>().join(", ");
+        format!("\"{name}\" is unknown{near} (allowed: {names})")
     })
 }
 
@@ -213,9 +214,7 @@ mod tests {
             Some("unknown field `planets`")
         );
         assert!(
-            read("{ preset = \"leo-67\" }")
-                .unwrap_err()
-                .starts_with("unknown constellation \"leo-67\": did you mean leo-66")
+            read("{ preset = \"leo-67\" }").unwrap_err().starts_with("\"leo-67\" is unknown, did you mean leo-66?")
         );
         assert_eq!(read("{ preset = 66 }").unwrap_err(), "`preset` must be a preset's name, not 66");
     }
@@ -223,13 +222,11 @@ mod tests {
     #[test]
     fn the_nearest_names_come_first() {
         let says = |name: &str| ConstellationChoice::from(name).check().unwrap_err().to_string();
-        assert!(
-            says("iridium").starts_with(
-                "constellation: unknown constellation \"iridium\": did you mean iridium-66, iridium-next?"
-            )
-        );
+        let iridium =
+            "constellation: \"iridium\" is unknown, did you mean iridium-66, iridium-next? (allowed: leo-66, ";
+        assert!(says("iridium").starts_with(iridium));
         assert!(says("Starlink").contains("did you mean starlink-shell-1?"));
-        assert!(says("zzz").starts_with("constellation: unknown constellation \"zzz\": one of leo-66, "));
+        assert!(says("zzz").starts_with("constellation: \"zzz\" is unknown (allowed: leo-66, "));
     }
 
     #[test]
