@@ -199,10 +199,10 @@ def _is_left(entry: Path) -> bool:
     )
 
 
-def numbered(directory: Path, is_free: Callable[[Path], bool]) -> Path:
-    """`directory`, or the first of `directory`-2, -3, ... that is free."""
-    candidates = (directory.with_name(f"{directory.name}-{number}") for number in count(2))
-    return directory if is_free(directory) else next(one for one in candidates if is_free(one))
+def numbered(path: Path, is_free: Callable[[Path], bool], suffix: str = "") -> Path:
+    """`path`, or the first of `path`-2, -3, ... that is free; of a file the numbers stand before its `suffix`."""
+    candidates = (path.with_name(f"{path.name.removesuffix(suffix)}-{number}{suffix}") for number in count(2))
+    return path if is_free(path) else next(one for one in candidates if is_free(one))
 
 
 def is_of(directory: Path, provenance: Mapping[str, object], key: str = "scenario_sha256") -> bool:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import sys
-from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -148,14 +147,13 @@ def write_text(text: str, path: Path) -> None:
     if path == Path("-"):
         sys.stdout.write(text)
         return
-    path.parent.mkdir(parents=True, exist_ok=True)
     try:
         _folder.check_text(path, text)
     except FileExistsError as error:
-        names = (path.with_name(f"{path.stem}-{number}{path.suffix}") for number in count(2))
-        beside = next(name for name in names if not name.exists())
+        beside = _folder.numbered(path, lambda name: not name.exists(), path.suffix)
         beside.write_text(text, encoding="utf-8", newline="")
         raise FileExistsError(f"{error}; what was computed is in {beside}") from None
+    path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text, encoding="utf-8", newline="")
 
 

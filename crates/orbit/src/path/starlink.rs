@@ -50,8 +50,8 @@ pub struct StarlinkPath {
 }
 
 /// The parameters of the model. Times are of a round trip, in milliseconds. Tables are quantiles at even steps of a
-/// standard normal variable, from -[`REACH`] to [`REACH`]: the entry at z is what a share of all values is below that
-/// is the normal distribution function of z.
+/// standard normal variable z from -[`REACH`] to [`REACH`]: the share of values below the entry at z is the normal
+/// distribution function of z.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Parameters {
