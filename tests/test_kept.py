@@ -220,7 +220,7 @@ def test_numbers_of_folders_go_up(tmp_path: Path) -> None:
 
 SWEEP = """
 scenario = "lab-fixed"
-set = { duration = "2 s" }
+set = { duration = "10 s" }
 replications = 50
 
 [[axes]]

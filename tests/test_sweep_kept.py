@@ -202,6 +202,22 @@ def test_a_run_that_raises_does_not_cost_those_that_are_finished() -> None:
         pool.close()
 
 
+def test_an_interrupt_that_comes_with_the_last_outcome_is_not_lost() -> None:
+    pool = Threads(jobs=1)
+
+    def last_outcome() -> None:
+        with pool.between_outcomes():
+            pool._done.put("the last")  # type: ignore[arg-type]
+            pool.interrupt()
+            assert pool.wait() == ["the last"]
+
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            last_outcome()
+    finally:
+        pool.close()
+
+
 def test_outcomes_are_those_of_the_contents_of_files(tmp_path: Path) -> None:
     store = tmp_path / "s.sqlite"
 

@@ -92,7 +92,7 @@ pub struct ChannelStats {
 pub struct Percentile {
     /// Percentage of the time.
     pub percent: f64,
-    /// The attenuation is at most this.
+    /// The attenuation is at most this, to 0.01 dB.
     pub attenuation_db: f64,
 }
 
@@ -205,6 +205,8 @@ struct Levels {
     count: u64,
     sum_db: f64,
     sum_power: f64,
+    lowest_db: f64,
+    highest_db: f64,
     bins: Vec<u64>,
     /// For each threshold: samples in a fade, fades started, and whether the channel is in a fade now.
     fades: Vec<(u64, u64, bool)>,
@@ -222,6 +224,8 @@ impl Levels {
             count: 0,
             sum_db: 0.0,
             sum_power: 0.0,
+            lowest_db: f64::INFINITY,
+            highest_db: f64::NEG_INFINITY,
             bins: vec![0; BINS],
             fades: vec![(0, 0, false); FADES_DB.len()],
         }
@@ -232,6 +236,8 @@ impl Levels {
         self.count += 1;
         self.sum_db += attenuation_db;
         self.sum_power += libm::pow(10.0, -attenuation_db / 10.0);
+        self.lowest_db = self.lowest_db.min(attenuation_db);
+        self.highest_db = self.highest_db.max(attenuation_db);
         let bin = ((attenuation_db - LOWEST_DB) * BINS_PER_DB) as usize; // saturates at 0
         self.bins[bin.min(BINS - 1)] += 1;
         for (threshold, (samples, started, inside)) in FADES_DB.iter().zip(&mut self.fades) {
@@ -261,7 +267,8 @@ impl Levels {
                 below += samples;
                 below as f64 >= wanted
             });
-            LOWEST_DB + (bin.unwrap_or(BINS - 1) as f64 + 0.5) / BINS_PER_DB
+            let middle = LOWEST_DB + (bin.unwrap_or(BINS - 1) as f64 + 0.5) / BINS_PER_DB;
+            middle.clamp(self.lowest_db, self.highest_db)
         };
         PERCENTS.into_iter().map(|percent| Percentile { percent, attenuation_db: at(percent) }).collect()
     }
@@ -449,5 +456,22 @@ impl Correlator {
         let power = self.power();
         let lags = self.sums.len().min(self.looks);
         (0..lags).map(|lag| self.sums[lag] / (self.looks - lag) as f64 / power).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn percentiles_of_a_constant_are_the_constant() {
+        let mut levels = Levels::new();
+        (0..10).for_each(|_| levels.add(7.0));
+        assert!(levels.percentiles().iter().all(|point| point.attenuation_db == 7.0), "{:?}", levels.percentiles());
+        // Between the least and the most to the middle of a bin.
+        (0..10).for_each(|_| levels.add(9.0));
+        levels.add(8.005);
+        let median = levels.percentiles().into_iter().find(|point| point.percent == 50.0).unwrap();
+        assert!((median.attenuation_db - 8.005).abs() <= 0.01, "{median:?}");
     }
 }

@@ -125,6 +125,33 @@ fn transfers_say_when_they_are_complete() {
 }
 
 #[test]
+fn what_comes_after_the_last_delivery_changes_no_average() {
+    let of = |duration: &str| {
+        let duration = format!("duration={duration}");
+        let sets = [duration.as_str(), "flows.0.traffic.size=10 kB", "path.delay=100 ms", "last_hop.delay=50 ms"];
+        let record = run(LABORATORY, &sets);
+        let flow = &flows(&record)[0];
+        (flow.completion_s, flow.goodput_bps)
+    };
+    let long = of("20 s");
+    let completion = long.0.expect("it has ended");
+    assert!((long.1 * completion / 80_000.0 - 1.0).abs() < 1e-9, "{long:?}");
+    // The last acknowledgments are on their way, or have not even left.
+    for more in [1, 20, 100, 150, 250] {
+        let duration = format!("{} ms", (completion * 1e3) as u64 + more);
+        assert_eq!(of(&duration), long, "{duration}");
+    }
+}
+
+#[test]
+fn the_mean_window_of_one_burst_is_the_initial_window() {
+    // Nearly all of its time passes before the first acknowledgment, and the seven of them come within 5 ms.
+    let sets = ["flows.0.traffic.size=10 kB", "path.delay=100 ms", "last_hop.delay=50 ms"];
+    let mean = flows(&run(LABORATORY, &sets))[0].cwnd_mean_packets.expect("it has a window");
+    assert!((10.0..10.2).contains(&mean), "{mean}");
+}
+
+#[test]
 fn short_flows_arrive_each_as_a_flow_of_the_same_user() {
     let traffic = "flows.0.traffic={ kind = \"short-flows\", interval = \"200 ms\", \
                    size = { kind = \"exponential\", mean = \"30 kB\" } }";

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+from contextlib import contextmanager
 from queue import SimpleQueue
 from typing import TYPE_CHECKING
 
@@ -12,7 +13,7 @@ from transorbit._core import ScenarioError
 from transorbit.sweep import work
 
 if TYPE_CHECKING:
-    from contextlib import AbstractContextManager
+    from collections.abc import Iterator
 
     from transorbit.sweep.work import Outcome, Task
 
@@ -38,6 +39,7 @@ class Threads:
         self._open = 0
         # The exception that a thread raised, or Ctrl-C.
         self._raised: BaseException | None = None
+        self._interrupted = False
         # Enough that no thread waits for the next task while outcomes are kept.
         self._most = 3 * jobs
         self._threads = [
@@ -85,11 +87,17 @@ class Threads:
 
     def interrupt(self) -> None:
         """Have the thread that waits raise KeyboardInterrupt."""
+        self._interrupted = True
         self._done.put(KeyboardInterrupt())
 
-    def between_outcomes(self) -> AbstractContextManager[None]:
+    @contextmanager
+    def between_outcomes(self) -> Iterator[None]:
         """Have Ctrl-C end `wait` alone: what has come is kept and counted first. A second one ends at once."""
-        return _interrupt.first_calls(self.interrupt)
+        with _interrupt.first_calls(self.interrupt):
+            yield
+        # Nobody waits after the last outcome.
+        if self._interrupted:
+            raise KeyboardInterrupt
 
     def close(self) -> None:
         """End what is running, at once."""

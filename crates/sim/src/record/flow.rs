@@ -205,7 +205,12 @@ impl TimeAverage {
         (self.value, self.value_from) = (value, now);
     }
 
-    /// The average until `now`; `None` before the first value.
+    /// Since when it has its value.
+    pub(crate) fn value_from(&self) -> Time {
+        self.value_from
+    }
+
+    /// The average until `now`, which is not before [`TimeAverage::value_from`]; `None` before the first value.
     pub(crate) fn mean(&self, now: Time) -> Option<f64> {
         let total = now.since(self.since?).as_secs_f64();
         let integral = self.integral + self.value * now.since(self.value_from).as_secs_f64();

@@ -27,6 +27,8 @@ pub(crate) struct FlowFacts<'a> {
     pub(crate) delivered_bytes: u64,
     /// Until when its goodput is measured.
     pub(crate) end: Time,
+    /// Until when its window is averaged.
+    pub(crate) window_end: Time,
     /// Whether both ends have been closed.
     pub(crate) closed: bool,
     pub(crate) access_kind: Option<String>,
@@ -258,8 +260,9 @@ flow_columns! {
         /// ended.
         "Completed after" completion_s: Option<f64> =
             |f| f.since_opening(Some(f.record.last_delivery).filter(|_| f.closed));
-        /// The congestion window, averaged over the time for which goodput is measured.
-        "Mean window" cwnd_mean_packets: Option<f64> = |f| f.record.window.mean(f.end);
+        /// The congestion window, averaged over time: to the end of the run, or where all has been acknowledged to the
+        /// last delivery or its last change after that.
+        "Mean window" cwnd_mean_packets: Option<f64> = |f| f.record.window.mean(f.window_end);
         /// Connections of [QUIC](quic.md#when-a-connection-ends) that ended before the application closed them, by an
         /// idle time-out or an error.
         [optional] "Connections ended" ended_connections: Option<u64> = |f| f.most(|end| end.ends);

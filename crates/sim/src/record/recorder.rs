@@ -189,6 +189,9 @@ impl Recorder {
                 Payload::Udp(_) | Payload::External(_) => None,
             };
             record.on_loss(loss, segment);
+            if let Some(listener) = &mut record.listener {
+                packet.payload.datagrams().for_each(|number| listener.handle_loss(number));
+            }
         } else if packet.way == Way::Backward {
             let datagrams = match &packet.payload {
                 Payload::Udp(_) => 1,
