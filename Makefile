@@ -102,8 +102,9 @@ emulation-validation: setup ## Hold kernel TCP, browser and other programs over 
 bench-emulate: setup ## Measure what an emulation carries, and write benches/EMULATE.md (Linux, iperf3, an idle machine)
 	$(BIN)/python benches/emulate.py
 
-reference: setup ## Write docs/reference from the program
+reference: setup ## Write docs/reference from the program, and the lists of folders in ARCHITECTURE.md
 	$(BIN)/python -m transorbit._reference docs/reference
+	$(BIN)/python tests/folders.py
 
 notebooks: setup ## Execute docs/notebooks, and write what they show into them and their pages
 	$(BIN)/python tests/notebooks.py

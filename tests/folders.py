@@ -1,4 +1,7 @@
-"""The folders of the core and of the package, with their files, for ARCHITECTURE.md. As a program it writes them."""
+"""What the folders of the core and of the package say of themselves, as listed in ARCHITECTURE.md.
+
+As a program it writes the lists there.
+"""
 
 from __future__ import annotations
 
@@ -6,52 +9,70 @@ import ast
 import re
 import textwrap
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 ROOT = Path(__file__).parent.parent
 PAGE = ROOT / "ARCHITECTURE.md"
-_BEGIN, _END = "<!-- folders of {}: written by make reference -->\n", "<!-- end of folders -->"
-_COLUMNS = 116
-# Told by their folder.
-_UNNAMED = {"lib", "mod", "main", "testing", "__init__", "__main__"}
+_COLUMNS = 120
+# Files that their folder's sentence is about, or that only test.
+_UNNAMED = re.compile(r"lib|mod|main|testing|__init__|__main__|(.*_)?tests")
 
 
-def page() -> str:
-    """ARCHITECTURE.md as it should be."""
+def written() -> str:
+    """ARCHITECTURE.md with the lists as they should be."""
     text = PAGE.read_text(encoding="utf-8")
-    listings = {"the core": "\n".join(map(_rust, _crates())), "the package": _python(ROOT / "python" / "transorbit")}
-    for name, listing in listings.items():
-        begin = _BEGIN.format(name)
-        before, marked, rest = text.partition(begin)
-        if not marked:
-            raise ValueError(f"{PAGE.name}: no line {begin!r}")
-        _, end, after = rest.partition(_END)
-        text = f"{before}{begin}```text\n{listing}\n```\n{end}{after}"
+    for name, listing in {"crates": _crates(), "package": _package()}.items():
+        block = re.compile(rf"(<!-- folders: {name} -->\n```text\n).*?(```\n)", re.DOTALL)
+        text, found = block.subn(lambda marks, listing=listing: f"{marks[1]}{listing}\n{marks[2]}", text)
+        assert found == 1, f"{PAGE.name} has one list of {name}"
     return text
 
 
-def _crates() -> list[Path]:
-    return sorted(path.parent for path in (ROOT / "crates").glob("*/src"))
+def _crates() -> str:
+    crates = sorted(path.parent for path in (ROOT / "crates").glob("*/src"))
+    return "\n".join(_listed(crate.name, crate / "src", ("lib.rs", "mod.rs"), _rust) for crate in crates)
 
 
-def _rust(folder: Path) -> str:
-    source = folder / "src"
-    return _lines(folder.name, source, ".rs", lambda path: _comment(path.read_text(encoding="utf-8")))
+def _package() -> str:
+    return _listed("transorbit", ROOT / "python" / "transorbit", ("__init__.py",), _python)
 
 
-def _python(folder: Path) -> str:
-    return _lines(folder.name, folder, ".py", lambda path: ast.get_docstring(ast.parse(path.read_text("utf-8"))) or "")
-
-
-def _lines(name: str, folder: Path, suffix: str, doc: Callable[[Path], str], depth: int = 0) -> str:
-    """A folder with what it says of itself and the names of its files, then those in it."""
-    own = (folder / f"{part}{suffix}" for part in ("lib", "mod", "__init__"))
-    about = next((path for path in (*own, folder.with_suffix(suffix)) if path.is_file()), None)
-    folders = sorted(path for path in folder.iterdir() if path.name != "tests" and any(path.rglob(f"*{suffix}")))
-    files = sorted(path.stem for path in folder.glob(f"*{suffix}") if "tests" not in path.stem)
-    shown = [file for file in files if file not in _UNNAMED and not (folder / file).is_dir()]
+def _listed(name: str, folder: Path, own: tuple[str, ...], doc: Callable[[str], str], depth: int = 0) -> str:
+    """A folder with its sentence and its files, and those in it."""
+    suffix = Path(own[0]).suffix
+    about = next(path for file in own if (path := folder / file).is_file())
+    files = sorted(path.stem for path in folder.glob(f"*{suffix}") if not _UNNAMED.fullmatch(path.stem))
+    inside = sorted(path for path in folder.iterdir() if any((path / file).is_file() for file in own))
     indent, deeper = "  " * depth, "  " * (depth + 2)
-    lines = textwrap.wrap(f"{name}/  {_sentence(doc(about)) if about else ''}", _COLUMNS, **_wrap(indent, deeper))
-    lines += textwrap.wrap(" ".join(shown), _COLUMNS, **_wrap(deeper, deeper))
-    return "\n".join([*lines, *(_lines(path.name, path, suffix, doc, depth + 1) for path in folders)])
+    lines = [
+        *_wrapped(f"{name}/ · {_sentence(doc(about.read_text(encoding='utf-8')))}", indent, deeper),
+        *_wrapped(" ".join(files), deeper, deeper),
+    ]
+    more = (_listed(path.name, path, own, doc, depth + 1) for path in inside if not _UNNAMED.fullmatch(path.name))
+    return "\n".join([*lines, *more])
 
 
+def _wrapped(text: str, first: str, others: str) -> list[str]:
+    return textwrap.wrap(text, _COLUMNS, initial_indent=first, subsequent_indent=others, break_on_hyphens=False)
+
+
+def _rust(source: str) -> str:
+    comment = re.match(r"(?://!.*\n)+", source)
+    assert comment, f"a module says what it is: {source[:80]}"
+    return "\n".join(line.removeprefix("//!").strip() for line in comment[0].splitlines())
+
+
+def _python(source: str) -> str:
+    return ast.get_docstring(ast.parse(source)) or ""
+
+
+def _sentence(doc: str) -> str:
+    """The first sentence."""
+    return re.split(r"(?<=\.)\s", " ".join(doc.split("\n\n")[0].split()))[0]
+
+
+if __name__ == "__main__":
+    PAGE.write_text(written(), encoding="utf-8")

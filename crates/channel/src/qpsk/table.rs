@@ -1,6 +1,6 @@
 //! The mutual information of a bit at equal steps of Es/N0.
 
-/// From -40 to 20 dB by eighths of a decibel, as the quadrature beside the tests of `qpsk.rs` makes it: a test compares
+/// From -40 to 20 dB by eighths of a decibel, as the quadrature beside the tests of `qpsk` makes it: a test compares
 /// every bit. Made anew at each start it takes 16 million instructions.
 #[rustfmt::skip]
 pub(super) static TABLE: [f64; 481] = [
