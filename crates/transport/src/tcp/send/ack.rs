@@ -2,9 +2,9 @@
 
 use units::{Duration, Time};
 
-use super::episode::Rexmit;
 use super::news::{Before, News};
-use super::slot::{LOST, SACKED, Slot};
+use super::recovery::episode::Rexmit;
+use super::scoreboard::slot::{LOST, SACKED, Slot};
 use super::{Ack, Sender, TimerKind, echo_age, is_before, timestamp};
 use crate::congestion::AckSample;
 use crate::state::CongestionState;

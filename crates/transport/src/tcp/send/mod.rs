@@ -1,11 +1,11 @@
 //! The send half: what may be sent when.
 //!
 //! The rules are those of Linux 6.18 in our words, each behind its switch of the profile; with all switches off what is
-//! left is RFC 5681, RFC 6582, RFC 6675 and RFC 6298. Each file owns one thing: the byte stream of the application, the
-//! window of the peer, the scoreboard, the congestion window with its controller, timers. These know nothing of the
-//! [`Sender`], which holds them. Others are methods of the sender, and let these act on one another:
+//! left is RFC 5681, RFC 6582, RFC 6675 and RFC 6298. Each file or folder owns one thing: the byte stream of the
+//! application, the window of the peer, the scoreboard, the congestion window with its controller, timers. These know
+//! nothing of the [`Sender`], which holds them. Others are methods of the sender, and let these act on one another:
 //!
-//! - `timeout` follows a timer that expired.
+//! - `timers::timeout` follows a timer that expired.
 //! - `ns2` takes an acknowledgment by ns-2's rules, `ack` by the others.
 //! - `recovery` moves between the states of loss recovery: reductions begin, end, and are taken back.
 //! - `loss` finds what is lost.
@@ -15,36 +15,21 @@
 //! Their methods call those of the same file and of files further down this list.
 
 mod ack;
-mod burst;
 mod byte_stream;
-mod check;
 mod cwnd;
-mod episode;
-mod gap;
-mod group;
 mod loss;
-mod new_ranges;
 mod news;
 mod ns2;
-mod ns2_rtt;
-mod ns2_scoreboard;
 mod outgoing;
 mod pacing;
 mod peer;
-mod rack;
 mod rate;
 mod recovery;
-mod reordering;
 mod rtt;
 mod scoreboard;
-mod sending;
-mod slot;
-mod timeout;
-mod timer;
 mod timers;
 mod timestamp;
 mod transmit;
-mod undo;
 mod wait;
 
 use std::collections::VecDeque;
@@ -59,23 +44,23 @@ use super::option::AccEcnOption;
 use super::segment::{SackBlocks, is_before};
 use crate::congestion::{Event, Window};
 use crate::state::CongestionState;
-use burst::Burst;
 use byte_stream::ByteStream;
 use cwnd::{CongestionWindow, Control};
-use episode::{Recovery, Rexmit, TailProbe};
-use gap::Pacing;
-use group::Group;
-use ns2_scoreboard::Ns2;
+use loss::rack::Rack;
+use loss::reordering::Reordering;
+use ns2::scoreboard::Ns2;
 pub(super) use outgoing::{NextFull, Outgoing};
+use pacing::burst::Burst;
+use pacing::gap::Pacing;
+use pacing::group::Group;
 use peer::PeerWindow;
-use rack::Rack;
 use rate::RateSampler;
-use reordering::Reordering;
+use recovery::episode::{Recovery, Rexmit, TailProbe};
+use recovery::undo::Undo;
 pub(super) use rtt::Rtt;
 use scoreboard::{Order, Scoreboard};
-use timer::{Timer, TimerKind};
+use timers::timer::{Timer, TimerKind};
 pub(super) use timestamp::{echo_age, timestamp};
-use undo::Undo;
 use wait::Wait;
 
 /// The send half of a connection, its fields in the order of memory: see [`super::Connection`].

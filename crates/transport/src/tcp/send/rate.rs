@@ -2,7 +2,7 @@
 
 use units::{Duration, Time};
 
-use super::slot::{APP_LIMITED, SentState, Slot, is_after};
+use super::scoreboard::slot::{APP_LIMITED, SentState, Slot, is_after};
 use crate::congestion::RateSample;
 
 /// The sums of a connection from which samples are taken.

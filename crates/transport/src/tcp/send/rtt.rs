@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use units::{Duration, Time};
 
-use super::ns2_rtt::Ns2Estimator;
+use super::ns2::rtt::Ns2Estimator;
 use crate::tcp::config::{RtoFloor, Settings};
 
 /// The estimator.

@@ -3,10 +3,10 @@
 use units::Time;
 
 use super::Sender;
-use super::episode::{Forced, Rexmit};
 use super::outgoing::{NextFull, Outgoing};
-use super::slot::{PUSH, SACKED, Slot};
-use super::timer::TimerKind;
+use super::recovery::episode::{Forced, Rexmit};
+use super::scoreboard::slot::{PUSH, SACKED, Slot};
+use super::timers::timer::TimerKind;
 use crate::congestion::{Event, Window};
 use crate::state::CongestionState;
 

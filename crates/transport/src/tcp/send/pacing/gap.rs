@@ -4,7 +4,7 @@ use units::{BitRate, Time};
 
 /// When the next segment may go.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Pacing {
+pub(in crate::tcp::send) struct Pacing {
     pub next: Time,
     /// Bytes sent since the last gap.
     burst: u64,
@@ -15,7 +15,7 @@ pub(super) struct Pacing {
 }
 
 /// Below this rate single segments are spaced, above it at least two go at once, as in Linux.
-pub(super) const SINGLE: BitRate = BitRate::from_bps(1_200_000);
+pub(in crate::tcp::send) const SINGLE: BitRate = BitRate::from_bps(1_200_000);
 
 impl Pacing {
     pub fn new(on: bool) -> Pacing {

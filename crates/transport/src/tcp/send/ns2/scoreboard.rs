@@ -6,13 +6,13 @@ use std::ops::Range;
 
 use units::Time;
 
-use super::scoreboard::Scoreboard;
-use super::slot::LOST;
 use crate::tcp::SackBlocks;
+use crate::tcp::send::scoreboard::Scoreboard;
+use crate::tcp::send::scoreboard::slot::LOST;
 
 /// See the module.
 #[derive(Debug, Default)]
-pub(super) struct Ns2 {
+pub(in crate::tcp::send) struct Ns2 {
     /// In a reduction: the most segments in flight, whatever the window says.
     pub ceiling: u32,
     /// Number after the highest slot that a block reported since the last recovery.
@@ -32,7 +32,7 @@ pub(super) struct Ns2 {
 
 /// Slots that an acknowledgment newly shows as arrived or lost, in their order.
 #[derive(Debug, Default)]
-pub(super) struct Judged {
+pub(in crate::tcp::send) struct Judged {
     pub arrived: Vec<u64>,
     pub lost: Vec<u64>,
 }
@@ -178,7 +178,7 @@ impl Ns2 {
 
 /// Numbers of slots, as runs in their order, with gaps between them.
 #[derive(Debug, Default)]
-pub(super) struct Arrived {
+pub(in crate::tcp::send) struct Arrived {
     runs: VecDeque<Range<u64>>,
 }
 
@@ -239,7 +239,7 @@ impl Arrived {
 
 /// Slots that were retransmitted and not answered: which retransmission of the connection it was, counted from 1.
 #[derive(Debug, Default)]
-pub(super) struct Copies {
+pub(in crate::tcp::send) struct Copies {
     of_slot: Pairs,
     in_order: Pairs,
     sent: u64,

@@ -10,12 +10,15 @@
 //!
 //! Reno's and CUBIC's windows are as in Linux 2.6.22 ([`crate::congestion::Window::open`], CUBIC 2.1).
 
+pub(super) mod rtt;
+pub(super) mod scoreboard;
+
 use units::{Duration, Time};
 
 use super::ack::Taken;
-use super::episode::Rexmit;
 use super::news::Before;
-use super::slot::{RETRANSMITTED, SACKED};
+use super::recovery::episode::Rexmit;
+use super::scoreboard::slot::{RETRANSMITTED, SACKED};
 use super::{Ack, Sender, echo_age};
 use crate::congestion::{AckSample, Cause};
 use crate::state::CongestionState;

@@ -4,7 +4,7 @@ use crate::tcp::SackBlocks;
 
 /// Up to as many ranges as blocks can bring, in ascending order.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct NewRanges {
+pub(in crate::tcp::send) struct NewRanges {
     ranges: [(u64, u64); NewRanges::MAX],
     len: usize,
 }

@@ -1,7 +1,7 @@
 //! How far data come out of order without being lost.
 
-use super::scoreboard::Scoreboard;
 use crate::tcp::config::Dupthresh;
+use crate::tcp::send::scoreboard::Scoreboard;
 
 /// Linux lets the reordering degree grow to so many segments.
 const MAX: u32 = 300;
@@ -9,7 +9,7 @@ const MAX: u32 = 300;
 const DUPTHRESH: u32 = 3;
 
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Reordering {
+pub(in crate::tcp::send) struct Reordering {
     adaptive: bool,
     initial: u32,
     degree: u32,

@@ -5,7 +5,7 @@ use units::Duration;
 /// The estimator of ns-2, in ticks of its clock. Deviations upwards count a quarter, those downwards an eighth of a
 /// quarter, but a deviation that is smaller than the smoothed one takes the difference off it at every measurement.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Ns2Estimator {
+pub(in crate::tcp::send) struct Ns2Estimator {
     tick: Duration,
     /// Eight times the smoothed round-trip time, four times the deviation.
     srtt8: i64,

@@ -1,12 +1,15 @@
 //! When timers are started: retransmission (RFC 6298), tail loss probe and reordering (RFC 8985), persist (RFC 9293
 //! section 3.8.6.1). As in Linux one is armed at a time.
 
+pub(super) mod timeout;
+pub(super) mod timer;
+
 use units::{Duration, Time};
 
+use self::timer::TimerKind;
 use super::Sender;
-use super::episode::Forced;
+use super::recovery::episode::Forced;
 use super::rtt::round_up;
-use super::timer::TimerKind;
 use crate::state::CongestionState;
 
 /// The shortest time that Linux lets a probe or a reordered segment wait beyond what was computed.

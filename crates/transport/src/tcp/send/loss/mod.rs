@@ -1,12 +1,15 @@
 //! The detection of losses: by RACK (RFC 8985), by counting (RFC 6675), or without SACK by duplicate acknowledgments
 //! (RFC 6582).
 
+pub(super) mod rack;
+pub(super) mod reordering;
+
 use units::{Duration, Time};
 
-use super::episode::Forced;
+use self::rack::Rack;
 use super::news::News;
-use super::rack::Rack;
-use super::slot::{LOST, RETRANSMITTED, SACKED};
+use super::recovery::episode::Forced;
+use super::scoreboard::slot::{LOST, RETRANSMITTED, SACKED};
 use super::{Sender, TimerKind};
 use crate::congestion::Event;
 use crate::state::CongestionState;

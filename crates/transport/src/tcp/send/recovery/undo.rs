@@ -2,11 +2,11 @@
 
 use units::Time;
 
-use super::timestamp::timestamp;
+use crate::tcp::send::timestamp::timestamp;
 
 /// The reduction that may be undone: kept from the first reduction or retransmission on.
 #[derive(Debug, Default)]
-pub(super) struct Undo(Option<Box<Reduction>>);
+pub(in crate::tcp::send) struct Undo(Option<Box<Reduction>>);
 
 #[derive(Debug, Default)]
 struct Reduction {

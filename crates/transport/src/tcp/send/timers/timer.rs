@@ -4,7 +4,7 @@ use units::Time;
 
 /// The timer that is armed.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Timer {
+pub(in crate::tcp::send) struct Timer {
     pub kind: TimerKind,
     pub at: Time,
     /// Retransmission time-outs in a row without an acknowledgment that advanced.
@@ -16,7 +16,7 @@ pub(super) struct Timer {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum TimerKind {
+pub(in crate::tcp::send) enum TimerKind {
     None,
     Retransmission,
     /// Tail loss probe.

@@ -3,7 +3,7 @@
 use units::Time;
 
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Burst {
+pub(in crate::tcp::send) struct Burst {
     /// Segments of new data sent in it.
     pub sent: u32,
     /// A tail loss probe is among them.

@@ -8,7 +8,7 @@
 
 /// The group in progress.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Group {
+pub(in crate::tcp::send) struct Group {
     /// Segments that may still join it.
     left: u32,
     /// Segments that it has.

@@ -2,7 +2,7 @@
 
 /// The variables of loss recovery beside its state.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Recovery {
+pub(in crate::tcp::send) struct Recovery {
     /// SND.NXT when the last reduction began: losses below it cause no other reduction.
     pub high_seq: u64,
     /// Whether the time-out in progress may turn out to be spurious (RFC 5682).
@@ -21,7 +21,7 @@ pub(super) struct Recovery {
 
 /// The retransmissions that may be sent besides new data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Rexmit {
+pub(in crate::tcp::send) enum Rexmit {
     /// No retransmission.
     None,
     /// Lost segments.
@@ -32,7 +32,7 @@ pub(super) enum Rexmit {
 
 /// A segment that is sent whatever the window is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Forced {
+pub(in crate::tcp::send) enum Forced {
     Nothing,
     /// The oldest segment.
     Head,
@@ -50,7 +50,7 @@ pub(super) enum Forced {
 
 /// The tail loss probe in progress: SND.NXT after it, and whether it was a retransmission.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct TailProbe {
+pub(in crate::tcp::send) struct TailProbe {
     pub high: Option<u64>,
     pub retransmission: bool,
 }

@@ -2,12 +2,12 @@
 
 use units::Time;
 
-use super::Sender;
-use super::cwnd::Step;
-use super::episode::{Forced, Rexmit};
 use super::timer::TimerKind;
 use crate::state::CongestionState;
 use crate::tcp::info::Counters;
+use crate::tcp::send::Sender;
+use crate::tcp::send::cwnd::Step;
+use crate::tcp::send::recovery::episode::{Forced, Rexmit};
 
 impl Sender {
     pub(in crate::tcp) fn handle_timeout(&mut self, now: Time, counters: &mut Counters) {

@@ -2,8 +2,8 @@
 
 use units::Time;
 
-use super::scoreboard::{Counts, Order, Scoreboard};
 use super::slot::{LOST, RETRANSMITTED, SACKED};
+use crate::tcp::send::scoreboard::{Counts, Order, Scoreboard};
 
 impl Scoreboard {
     /// Recomputes every sum and mark from the slots; `guessed` if the sacked count is of duplicate acknowledgments.

@@ -6,7 +6,7 @@ use crate::congestion::LostSegment;
 
 /// A segment that was sent: two in a cache line. What only some mechanisms ask of it is kept elsewhere.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Slot {
+pub(in crate::tcp::send) struct Slot {
     /// Offset of the first byte.
     pub seq: u64,
     /// When it was last sent.
@@ -27,28 +27,28 @@ pub(super) struct Slot {
 const _: () = assert!(size_of::<Slot>() == 32);
 
 /// Selectively acknowledged.
-pub(super) const SACKED: u8 = 1;
+pub(in crate::tcp::send) const SACKED: u8 = 1;
 /// Taken for lost and not (known to be) delivered since.
-pub(super) const LOST: u8 = 2;
+pub(in crate::tcp::send) const LOST: u8 = 2;
 /// Retransmitted, and the retransmission is thought to be in flight.
-pub(super) const RETRANSMITTED: u8 = 4;
+pub(in crate::tcp::send) const RETRANSMITTED: u8 = 4;
 /// The FIN goes with it.
-pub(super) const FIN: u8 = 8;
+pub(in crate::tcp::send) const FIN: u8 = 8;
 
 /// The SYN: nothing else goes with it.
-pub(super) const SYN: u8 = 32;
+pub(in crate::tcp::send) const SYN: u8 = 32;
 /// The segment has PSH: the application had written no more.
-pub(super) const PUSH: u8 = 16;
+pub(in crate::tcp::send) const PUSH: u8 = 16;
 
 /// The marks of a new slot: data begin at 1, and a FIN goes with it if `fin`.
 #[inline]
-pub(super) fn control_marks(seq: u64, fin: bool) -> u8 {
+pub(in crate::tcp::send) fn control_marks(seq: u64, fin: bool) -> u8 {
     if seq == 0 { SYN } else { u8::from(fin) * FIN }
 }
 
 /// Whether a transmission of this order went out after another.
 #[inline]
-pub(super) fn is_after(order: u32, other: u32) -> bool {
+pub(in crate::tcp::send) fn is_after(order: u32, other: u32) -> bool {
     order.wrapping_sub(other) as i32 > 0
 }
 
@@ -84,7 +84,7 @@ impl Slot {
 
 /// The deliveries known when a segment was sent, kept for controllers that ask for rates.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct SentState {
+pub(in crate::tcp::send) struct SentState {
     /// When the last delivery before it was known.
     pub delivered_at: Time,
     /// When the segment delivered last had been sent.
@@ -97,7 +97,7 @@ pub(super) struct SentState {
 }
 
 /// The bit of [`SentState::tx_in_flight`].
-pub(super) const APP_LIMITED: u32 = 1 << 31;
+pub(in crate::tcp::send) const APP_LIMITED: u32 = 1 << 31;
 
 impl SentState {
     /// Returns what a controller learns of the segment when it is taken for lost.

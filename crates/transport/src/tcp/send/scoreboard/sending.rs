@@ -11,7 +11,7 @@ use std::ops::Range;
 const NONE: u32 = u32::MAX;
 
 #[derive(Debug)]
-pub(super) struct Sending {
+pub(in crate::tcp::send) struct Sending {
     /// One for each slot, while there is a list.
     links: VecDeque<Link>,
     listed: bool,

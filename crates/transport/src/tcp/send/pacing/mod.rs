@@ -1,9 +1,13 @@
 //! Spacing of segments in time, and how many go at once.
 
+pub(super) mod burst;
+pub(super) mod gap;
+pub(super) mod group;
+
 use units::{BitRate, Duration, Time};
 
+use self::gap::SINGLE;
 use super::Sender;
-use super::gap::SINGLE;
 use crate::state::CongestionState;
 
 /// The bytes of the largest group.

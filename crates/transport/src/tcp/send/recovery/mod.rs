@@ -1,8 +1,11 @@
 //! The states of loss recovery: when a reduction begins, when it ends, and when it is undone.
 
+pub(super) mod episode;
+pub(super) mod undo;
+
 use units::Time;
 
-use super::episode::{Forced, Rexmit};
+use self::episode::{Forced, Rexmit};
 use super::news::{Before, News};
 use super::{Sender, is_before};
 use crate::state::CongestionState;

@@ -2,11 +2,11 @@
 
 use units::{Duration, Time};
 
-use super::slot::{Slot, is_after};
+use crate::tcp::send::scoreboard::slot::{Slot, is_after};
 
 /// The state of RFC 8985 section 5.2.
 #[derive(Debug, Default)]
-pub(super) struct Rack {
+pub(in crate::tcp::send) struct Rack {
     /// The position in the order of sending of the segment sent last of those delivered, and its round-trip time. The
     /// position, not the instant: several segments are sent in one.
     newest: Option<u32>,

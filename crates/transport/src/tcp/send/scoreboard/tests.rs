@@ -1,7 +1,7 @@
 //! The scoreboard's marks and sums, segment by segment.
 
 use super::*;
-use crate::tcp::send::slot::is_after;
+use slot::is_after;
 
 /// Ten segments of 1000 bytes from offset 1 on.
 fn ten() -> Scoreboard {
