@@ -197,6 +197,13 @@ impl Packets {
         &self.slots[id as usize]
     }
 
+    /// All packets in flight, in the order of their numbers.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Packet> {
+        let mut is_free = vec![false; self.slots.len()];
+        self.free.iter().for_each(|&id| is_free[id as usize] = true);
+        self.slots.iter().zip(is_free).filter_map(|(packet, is_free)| (!is_free).then_some(packet))
+    }
+
     /// A packet in flight, for what routers change in it.
     #[inline]
     pub(crate) fn get_mut(&mut self, id: u32) -> &mut Packet {

@@ -77,6 +77,16 @@ fn a_call_on_a_clear_link_is_as_good_as_its_delay_allows() {
 }
 
 #[test]
+fn packets_that_are_overtaken_at_the_end_are_in_no_burst_of_losses() {
+    let voice = "flows.0.traffic={ kind = \"voice\", activity = { kind = \"continuous\" }, \
+                 playout = { kind = \"fixed\", delay = \"2 s\" } }";
+    let jitter = "path.jitter={ probability = \"90 %\", extra = \"500 ms\" }";
+    let record = run(LABORATORY, &["flows.0.transport={ kind = \"udp\" }", voice, jitter]);
+    let voice = flows(&record)[0].voice.as_ref().expect("somebody listens");
+    assert_eq!((voice.loss_ratio, voice.burst_ratio), (0.0, 1.0));
+}
+
+#[test]
 fn an_overloaded_hop_loses_calls_for_causes_that_add_up() {
     for scheduler in ["droptail", "round-robin", "pf", "codes"] {
         let kind = format!("last_hop.scheduler.kind={scheduler}");

@@ -189,9 +189,6 @@ impl Recorder {
                 Payload::Udp(_) | Payload::External(_) => None,
             };
             record.on_loss(loss, segment);
-            if let Some(listener) = &mut record.listener {
-                packet.payload.datagrams().for_each(|number| listener.handle_loss(number));
-            }
         } else if packet.way == Way::Backward {
             let datagrams = match &packet.payload {
                 Payload::Udp(_) => 1,
@@ -199,6 +196,15 @@ impl Recorder {
                 Payload::Tcp(_) | Payload::External(_) => 0,
             };
             self.flows[packet.flow as usize].lost_backward += datagrams;
+        }
+    }
+
+    /// A packet is in flight at the end of the run.
+    pub(crate) fn in_flight(&mut self, packet: &Packet) {
+        if packet.counts
+            && let Some(listener) = &mut self.flows[packet.flow as usize].listener
+        {
+            packet.payload.datagrams().for_each(|number| listener.leave_out(number));
         }
     }
 

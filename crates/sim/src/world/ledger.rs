@@ -52,6 +52,13 @@ impl Ledger {
         self.packets.release(id);
     }
 
+    /// The run ends: tells the recorder of what is in flight.
+    pub(super) fn tell_in_flight(&mut self) {
+        for packet in self.packets.iter() {
+            self.recorder.in_flight(packet);
+        }
+    }
+
     /// A packet leaves the last hop with a congestion mark, which it may have had before.
     pub(super) fn mark(&mut self, now: Time, id: u32) {
         let packet = self.packets.get_mut(id);

@@ -204,6 +204,7 @@ impl World {
 
     /// Summarises the flows one after the other, and gives up what each held: the memory of one serves the next.
     fn end_flows(&mut self) -> EndedFlows {
+        self.under.ledger.tell_in_flight();
         let mut connections = std::mem::take(&mut self.connections).into_each();
         let records = std::mem::take(&mut self.under.ledger.recorder.flows);
         let mut ended = EndedFlows::with_capacity(records.len());
@@ -247,7 +248,7 @@ impl World {
             window_end: if acknowledged { last_change } else { self.now },
             closed,
             access_kind: self.access_kind(record.accessed),
-            voice: record.listener.as_ref().and_then(|listener| listener.quality()),
+            voice: record.listener.as_ref().and_then(|listener| listener.quality(record.lost_packets())),
             web: application.and_then(|application| application.source.report()),
             experience: application.map_or_else(Default::default, |application| {
                 application.source.experience(self.now, [record.lost_packets(), record.lost_backward])

@@ -1,24 +1,24 @@
 //! The pattern of losses in a flow whose packets may arrive out of order.
 
+use std::collections::BTreeSet;
+
 /// The number of packets that may overtake a packet before it counts as lost.
 const WINDOW: u64 = 1024;
 const WORD: u64 = u64::BITS as u64;
 
-/// The fates of the last packets, and counts over those before, in constant memory.
+/// Which of the last packets were played, and counts over those before, in constant memory.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct LossPattern {
     /// The first packet that may still be played.
     base: u64,
-    /// One past the last packet whose fate is known.
+    /// One past the last packet that is known.
     end: u64,
-    played: Bits,
-    lost: Bits,
+    /// Whether each packet from `base` on was played: the bit at its number modulo [`WINDOW`].
+    played: [u64; (WINDOW / WORD) as usize],
     counts: Counts,
+    /// Packets from `base` on that are neither played nor lost.
+    in_flight: BTreeSet<u64>,
 }
-
-/// A bit for each packet from the base on, at its number modulo [`WINDOW`].
-#[derive(Clone, Debug, Default)]
-struct Bits([u64; (WINDOW / WORD) as usize]);
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Counts {
@@ -32,37 +32,39 @@ struct Counts {
 impl LossPattern {
     /// This packet is played. Returns false if it is too late: 1 024 packets have overtaken it.
     pub(crate) fn play(&mut self, sequence: u64) -> bool {
-        let in_time = self.reach(sequence);
-        if in_time {
-            self.played.set(sequence);
+        self.pass(sequence);
+        if sequence < self.base {
+            return false;
         }
-        in_time
+        let (word, bit) = word_and_bit(sequence);
+        self.played[word] |= bit;
+        true
     }
 
-    /// This packet is lost.
-    pub(crate) fn lose(&mut self, sequence: u64) {
-        if self.reach(sequence) {
-            self.lost.set(sequence);
-        }
+    /// At the end this packet is in flight.
+    pub(crate) fn leave_out(&mut self, sequence: u64) {
+        self.in_flight.insert(sequence);
     }
 
-    /// The fate of this packet becomes known. Returns false if it counts as lost already.
-    fn reach(&mut self, sequence: u64) -> bool {
+    /// This packet was sent, and is lost unless it is played.
+    pub(crate) fn pass(&mut self, sequence: u64) {
         self.end = self.end.max(sequence + 1);
         while self.end - self.base > WINDOW {
-            self.counts.add(self.played.take(self.base));
-            self.lost.take(self.base);
+            let (word, bit) = word_and_bit(self.base);
+            self.counts.add(self.played[word] & bit != 0);
+            self.played[word] &= !bit;
             self.base += 1;
         }
-        sequence >= self.base
     }
 
     /// Mean length of a burst of losses, over that of random loss of the same share, 1/(1 − share); 1 if nothing or all
-    /// was lost. A packet whose fate is unknown is not counted.
+    /// was lost.
     pub(crate) fn burst_ratio(&self) -> f64 {
         let mut counts = self.counts;
-        let known = (self.base..self.end).filter(|&sequence| self.played.get(sequence) || self.lost.get(sequence));
-        known.for_each(|sequence| counts.add(self.played.get(sequence)));
+        for sequence in (self.base..self.end).filter(|sequence| !self.in_flight.contains(sequence)) {
+            let (word, bit) = word_and_bit(sequence);
+            counts.add(self.played[word] & bit != 0);
+        }
         let Counts { packets, lost, bursts, .. } = counts;
         if lost == 0 || lost == packets {
             return 1.0;
@@ -78,26 +80,6 @@ impl Counts {
         self.lost += u64::from(!played);
         self.bursts += u64::from(!played && !self.in_burst);
         self.in_burst = !played;
-    }
-}
-
-impl Bits {
-    fn get(&self, sequence: u64) -> bool {
-        let (word, bit) = word_and_bit(sequence);
-        self.0[word] & bit != 0
-    }
-
-    fn set(&mut self, sequence: u64) {
-        let (word, bit) = word_and_bit(sequence);
-        self.0[word] |= bit;
-    }
-
-    /// Returns the bit and clears it.
-    fn take(&mut self, sequence: u64) -> bool {
-        let (word, bit) = word_and_bit(sequence);
-        let was = self.0[word] & bit != 0;
-        self.0[word] &= !bit;
-        was
     }
 }
 
@@ -125,19 +107,16 @@ mod tests {
     proptest! {
         #[test]
         fn counts_what_the_whole_record_gives(
-            played in proptest::collection::vec(any::<bool>(), 1..5000),
+            mut played in proptest::collection::vec(any::<bool>(), 1..5000),
             overtaking in 0usize..200,
         ) {
-            let mut order: Vec<usize> = (0..played.len()).collect();
+            *played.last_mut().unwrap() = true; // losses after the last played packet are unknown
+            let mut order: Vec<usize> = (0..played.len()).filter(|&i| played[i]).collect();
             // Each group arrives in reverse.
             order.chunks_mut(overtaking + 1).for_each(<[usize]>::reverse);
             let mut pattern = LossPattern::default();
             for i in order {
-                if played[i] {
-                    prop_assert!(pattern.play(i as u64));
-                } else {
-                    pattern.lose(i as u64);
-                }
+                prop_assert!(pattern.play(i as u64));
             }
             prop_assert!((pattern.burst_ratio() - reference(&played)).abs() < 1e-12);
         }
@@ -146,13 +125,13 @@ mod tests {
     #[test]
     fn what_is_in_flight_at_the_end_is_in_no_burst() {
         let mut pattern = LossPattern::default();
-        assert!(pattern.play(0) && pattern.play(40));
+        assert!([0, 1, 6].iter().all(|&played| pattern.play(played)));
+        (2..6).for_each(|sequence| pattern.leave_out(sequence));
         assert_eq!(pattern.burst_ratio(), 1.0);
-        pattern.lose(10);
-        pattern.lose(12); // 11 is in flight: one burst of two
-        assert_eq!(pattern.burst_ratio(), 2.0 * 2.0 / 4.0);
-        assert!(pattern.play(11));
-        assert_eq!(pattern.burst_ratio(), 1.0 * 3.0 / 5.0);
+        assert!(pattern.play(9));
+        pattern.leave_out(8);
+        // 7 is lost, of five packets.
+        assert_eq!(pattern.burst_ratio(), 4.0 / 5.0);
     }
 
     #[test]
@@ -172,9 +151,7 @@ mod tests {
             let (mut pattern, mut lost) = (LossPattern::default(), false);
             for i in 0..400_000 {
                 lost = if lost { unit_interval(rng.next_u64()) >= q } else { unit_interval(rng.next_u64()) < p };
-                if lost {
-                    pattern.lose(i);
-                } else {
+                if !lost {
                     pattern.play(i);
                 }
             }
