@@ -380,7 +380,7 @@ def test_precision_asks_for_more_replications_until_the_interval_is_narrow() -> 
 
     less = {**rule, "most": 4, "half_width": 0.01}
     wide = to.Sweep.from_dict({**noisy, "axes": axes, "precision": less}, base_dir=SCENARIOS)
-    (told,) = wide.run().warnings
+    told = wide.run().warnings[0]
     assert told.startswith(
         "precision: 2 points with 4 replications, the most allowed, have a wider interval than asked"
     )
@@ -397,7 +397,7 @@ def test_relative_precision_with_noise_stops_when_it_is_reached() -> None:
     values = sweep.run().runs["goodput_mbps"].to_list()
     interval = mean_interval(values)
     assert 2 < len(values) < 200
-    assert sweep.run().warnings == []
+    assert not any(line.startswith("precision") for line in sweep.run().warnings)
     assert interval.half_width <= 0.15 * interval.mean
     first = mean_interval(values[:2])
     assert first.half_width > 0.15 * first.mean
@@ -420,6 +420,18 @@ def test_a_value_that_is_no_number_leaves_the_mean_unknown() -> None:
     (row,) = result.means()
     assert row["metrics"]["m"] == {"mean": None, "low": None, "high": None, "count": 3}
     assert (row["metrics"]["missing"]["mean"], row["metrics"]["missing"]["count"]) == (1001.0, 2)
+
+
+def test_runs_that_a_mean_leaves_out_are_told() -> None:
+    done = {"sql": "CASE WHEN seed < 1002 THEN 1.0 END"}
+    never = {"sql": "CASE WHEN seed < 0 THEN 1.0 END"}
+    result = lab(axes=[], replications=4, metrics={"done": done, "never": never}).run()
+
+    assert result.means()[0]["metrics"]["done"]["count"] == 2
+    assert result.warnings == [
+        "of 4 runs some have no value: done (2, the first at the only point); means and differences are of the others, "
+        "which may be no fair sample"
+    ]
 
 
 def test_precision_of_a_text_is_refused() -> None:

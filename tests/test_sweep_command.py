@@ -198,7 +198,9 @@ def test_an_interval_ends_with_the_scale() -> None:
     found = mean_interval([4.1, 4.4, 4.5, 4.5], limits=(1.0, 4.5))
     assert (found.high, found.low > 1) == (4.5, True)
     assert _numbers.interval(found.mean, found.low, found.high) == "4.38 (4.07 to 4.50)"
-    assert metrics.scale_of("avg(mos)") == (1.0, 4.5)
+    assert metrics.scale_of("avg(mos)") == (1.0, 5.0), "that of video"
+    assert metrics.scale_of('avg("voice.mos")') == (1.0, 4.5)
+    assert metrics.scale_of('max("voice.burst_ratio")') == (0.0, None), "no share"
     assert metrics.scale_of("100 * avg(loss_ratio)") == (0.0, 100.0)
     assert metrics.scale_of("sum(goodput_bps) / 1e6") == (0.0, None)
     assert metrics.scale_of("avg(mos) - 1") == (None, None)

@@ -50,7 +50,7 @@ DISH = "@timestamp,dish_status.pop_ping_latency_ms,dish_status.pop_ping_drop_rat
         ("lens.txt", "1700000000.5\t1\t44.5\n1700000000.6\t2\t-1\n", "LENS", ["unix_time_s", "rtt_ms"],
          (1700000000.5, 44.5)),
         ("rtt.txt", "0,80000000.0\n100000000,81000000.5\n", "Hypatia", ["time_s", "rtt_ms"], (0.0, 80.0)),
-        ("dish.csv", DISH, "dish", ["unix_time_s", "loss_percent", "rtt_ms"], (1742474310.5, 25.0, 21.5)),
+        ("dish.csv", DISH, "dish", ["unix_time_s", "loss_percent", "rtt_ms"], (1742470710.5, 25.0, 21.5)),
         ("mine.csv", "time_s,rtt_ms,hops\n0,40,3\n1,41,4\n", "a table", ["time_s", "rtt_ms"], (0.0, 40.0)),
     ],
 )  # fmt: skip
@@ -304,3 +304,34 @@ def test_show_takes_the_names_of_columns_and_the_median_is_between_two(command: 
     assert "round trip (ms)" in shown.out
     assert "80" in shown.out
     assert "--column" in command("trace", "show", "--path", '{kind="starlink"}', *names).err
+
+
+def test_a_course_is_summed_up_over_time() -> None:
+    """Ten rows at its end do not weigh as much as the hundred seconds before them."""
+    held: list[float | None] = [None] * 12
+    table = pl.DataFrame(
+        {
+            "time_s": [0.0, *(100 + index / 10 for index in range(11))],
+            "delay_down_s": [0.02, *[0.08] * 11],
+            "delay_up_s": [0.02, *[0.08] * 11],
+            "rate_down_bps": [1e7, *[1e6] * 11],
+            **{name: pl.Series(held, dtype=pl.Float64) for name in ("rate_up_bps", "loss_down", "loss_up")},
+        }
+    )
+    trip, rate = to.trace.summary(table).rows(named=True)
+
+    assert (trip["least"], trip["most"], trip["absent_share"]) == (40.0, 160.0, 0.0)
+    # From 40 to 160 ms in the first 100 of 101 s.
+    assert [trip[name] for name in ("p5", "median", "p95")] == pytest.approx([46.06, 100.6, 155.14])
+    assert (rate["least"], rate["p5"], rate["median"], rate["most"]) == (1.0, 10.0, 10.0, 10.0)
+
+
+def test_dates_are_read_with_their_offset_from_utc(tmp_path: Path) -> None:
+    """An hour that is there twice, as at the end of summer time, goes forward."""
+    (tmp_path / "dated.csv").write_text(
+        "timestamp,rtt_ms\n2024-10-27T02:59:59+0200,40\n2024-10-27 02:00:00+01:00,41\n2024-10-27T01:00:01Z,42\n"
+        "2024-10-26T21:30:02-03:30,43\n"
+    )
+    times = to.trace.read(tmp_path / "dated.csv").table["unix_time_s"].to_list()
+
+    assert times == [1729990799.0, 1729990800.0, 1729990801.0, 1729990802.0]

@@ -64,7 +64,9 @@ def limits(name: str) -> tuple[float | None, float | None]:
     """The ends of the scale of a column; None where it has no end."""
     last = name.rpartition(".")[2]
     if last == "mos":
-        return 1.0, 4.5
+        return 1.0, 4.5 if name.startswith("voice.") else 5.0
+    if last == "burst_ratio":
+        return 0.0, None
     if last.endswith(("_ratio", "_share")) or last in ("jain", "utilisation"):
         return 0.0, 1.0
     is_count = last.startswith("lost_") or last.endswith(("_events", "_retransmissions", "_acks", "_packets"))

@@ -196,6 +196,17 @@ fn marks_slow_the_sender_without_a_loss() {
 }
 
 #[test]
+fn marks_of_acknowledgments_are_not_those_of_the_flow() {
+    let upload = "flows.0.direction=up";
+    let queue = "last_hop.queue={kind=\"droptail\", mark_above=\"1 packets\"}";
+    let transport = "flows.0.transport={kind=\"quic\", ecn=true, congestion=\"prague\"}";
+    let sets = [upload, queue, transport, "last_hop.rate=300 kbit/s", "flows.0.traffic.size=300 kB"];
+    let record = run(LABORATORY, &sets);
+    assert!(record.summary.last_hop.marked_packets > 0, "{:?}", record.summary.last_hop);
+    assert_eq!(record.summary.flows[0].marked_packets, 0);
+}
+
+#[test]
 fn a_voice_goes_by_datagrams() {
     let voice = "flows.0.traffic={kind=\"voice\"}";
     let flow = |transport: &str| run(LABORATORY, &[voice, transport, "duration=30 s"]).summary.flows[0].clone();

@@ -4,7 +4,7 @@ mod util;
 
 use proptest::prelude::*;
 use serde_json::{Value as Json, json};
-use sim::Simulation;
+use sim::{Column, Simulation};
 use units::Time;
 use util::{LABORATORY, LEO, run, run_in_pieces, scenario};
 
@@ -205,4 +205,16 @@ proptest! {
             prop_assert!(flow.retransmitted_packets <= flow.sent_packets);
         }
     }
+}
+
+/// A burst that takes several intervals is told in each of them by its part.
+#[test]
+fn the_coded_rate_of_an_interval_is_never_above_that_of_the_link() {
+    let record = run(LABORATORY, &["last_hop.rate=100 kbit/s", "record.interval=20 ms", "duration=5 s"]);
+    let coded = record.series.columns.iter().find(|column| column.0 == "coded_bps");
+    let Some((_, Column::Float(rates))) = coded else { panic!("no floats: {:?}", coded.map(|column| &column.0)) };
+    let most = rates.iter().copied().fold(0.0, f64::max);
+    assert!((99_900.0..=100_050.0).contains(&most), "{most} bit/s");
+    let sum: f64 = rates.iter().filter(|rate| !rate.is_nan()).sum::<f64>() * 0.02;
+    assert!((sum / (record.summary.last_hop.coded_bps * 5.0) - 1.0).abs() < 1e-3, "{sum} bit");
 }

@@ -163,7 +163,7 @@ class SweepResult:
     @property
     def warnings(self) -> list[str]:
         """The doubts about the numbers: each a line for people."""
-        told = [*self.sweep.changed_inputs, *self._imprecise()]
+        told = [*self.sweep.changed_inputs, *self._imprecise(), *self._left_out()]
         if "steady_too_short" not in self.flows.columns:
             return told
         short = self.flows.filter(self.flows["steady_too_short"])
@@ -198,6 +198,25 @@ class SweepResult:
             f"precision: {_numbers.counted(len(missed), 'point')} with {precision.most} replications, the most "
             f"allowed, have a wider interval than asked for, the first at {self._place(first)}: {precision.metric} is "
             f"{_numbers.number(interval.mean)} ± {_numbers.number(interval.half_width)}{share}"
+        ]
+
+    def _left_out(self) -> list[str]:
+        """The metrics without a value in some runs of a point, such as the completion of what has not ended."""
+        import polars as pl
+
+        ok = self.runs.filter(pl.col("status") == "ok")
+        # Where no run of a point has a value, none is left out.
+        absent = {
+            name: ok.filter(pl.col(name).is_null() & pl.col(name).is_not_null().any().over("point"))
+            for name in self.metrics
+        }
+        told = [f"{name} ({len(runs)}, the first at {self._place(runs.row(0, named=True))})"
+                for name, runs in absent.items() if len(runs)]  # fmt: skip
+        if not told:
+            return []
+        return [
+            f"of {_numbers.counted(len(ok), 'run')} some have no value: {', '.join(told)}; means and differences are "
+            "of the others, which may be no fair sample"
         ]
 
     def _place(self, row: dict[str, Any]) -> str:

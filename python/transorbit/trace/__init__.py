@@ -127,7 +127,10 @@ def course(
 
 
 def summary(table: pl.DataFrame) -> pl.DataFrame:
-    """The quantities of a course: least, 5, 50 and 95 % and most, and the share of the time without one."""
+    """The quantities of a course: least, 5, 50 and 95 % of the time and most, and the share of the time without one.
+
+    As in a run, delays are linear between two rows, and rates and losses hold until the next.
+    """
     import polars as pl
 
     shown = table.select(
@@ -138,14 +141,35 @@ def summary(table: pl.DataFrame) -> pl.DataFrame:
         (pl.col("loss_down") * 100).alias("loss down (%)"),
         (pl.col("loss_up") * 100).alias("loss up (%)"),
     )
+    lasts = shown["time_s"].diff().shift(-1).fill_null(0.0)
+    at_instants = _at_instants(shown)
     rows = []
-    lasts = (shown["time_s"].shift(-1) - shown["time_s"]).fill_null(0.0)
     for name in shown.columns[1:]:
-        values = shown[name]
+        values, over_time = shown[name], at_instants[name]
         if values.null_count() == len(values):
             continue
         absent = float(lasts.filter(values.is_null()).sum()) / max(float(lasts.sum()), 1e-9)
-        quantiles = [values.quantile(share, "linear") for share in (0.0, 0.05, 0.5, 0.95, 1.0)]
-        rows.append((name, *quantiles, absent))
+        quantiles = [over_time.quantile(share, "linear") for share in (0.05, 0.5, 0.95)]
+        rows.append((name, values.min(), *quantiles, values.max(), absent))
     names = ["quantity", "least", "p5", "median", "p95", "most", "absent_share"]
     return pl.DataFrame(rows, schema=names, orient="row")
+
+
+# So many that a per mille of the time is told.
+_INSTANTS = 20_000
+
+
+def _at_instants(shown: pl.DataFrame) -> pl.DataFrame:
+    """The quantities at instants of equal steps, the round trip linear between two rows."""
+    import polars as pl
+
+    first, last = shown["time_s"][0], shown["time_s"][-1]
+    steps = pl.int_range(_INSTANTS, eager=True) / (_INSTANTS - 1)
+    instants = pl.DataFrame({"at_s": first + (last - first) * steps})
+    trip = pl.col("round trip (ms)")
+    slope = (trip.shift(-1) - trip) / (pl.col("time_s").shift(-1) - pl.col("time_s"))
+    held = instants.join_asof(
+        shown.with_columns(slope=slope), left_on="at_s", right_on="time_s", strategy="backward", coalesce=False
+    )
+    since = pl.col("at_s") - pl.col("time_s")
+    return held.with_columns(trip + pl.when(since > 0).then(pl.col("slope").fill_null(0.0) * since).otherwise(0.0))

@@ -7,6 +7,7 @@ import json
 import re
 import shlex
 from dataclasses import dataclass, field
+from datetime import timedelta
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -285,6 +286,7 @@ _QUANTITY = re.compile(
 )
 
 _DELAYS = re.compile("rtt|round.?trip|ping|delay|latency", re.IGNORECASE)
+_OFFSET = r"(?<sign>[+-])(?<hours>\d\d):?(?<minutes>\d\d)"
 _MEANS = re.compile("mean|avg|average|median", re.IGNORECASE)
 
 # Names of delays that lack a unit.
@@ -375,12 +377,13 @@ def _time(name: str, table: pl.DataFrame, given: str | None) -> tuple[list[float
     column = table[at]
     if column.dtype == pl.String:
         numbers = column.cast(pl.Float64, strict=False)
-        plain = column.str.replace("T", " ").str.replace(r"(Z|[+-]\d\d:?\d\d)$", "")
+        plain = column.str.replace("T", " ").str.replace(rf"(Z|{_OFFSET})$", "")
         try:
             dates = plain.str.to_datetime(strict=False)
         except pl.exceptions.ComputeError:
             # No row looks like a date.
             dates = pl.Series(at, [None] * len(column), dtype=pl.Datetime("us"))
+        dates -= _offsets(column)
         # The type of most rows; a row of another type is named.
         read = numbers if numbers.null_count() <= dates.null_count() else dates
         if read.null_count():
@@ -393,6 +396,16 @@ def _time(name: str, table: pl.DataFrame, given: str | None) -> tuple[list[float
         return (column.dt.epoch("us") / 1e6).to_list(), at
     unit = next((factor for unit, factor in (("_ms", 1e-3), ("_us", 1e-6), ("_ns", 1e-9)) if at.endswith(unit)), 1.0)
     return (column.cast(pl.Float64) * unit).to_list(), at
+
+
+def _offsets(dates: pl.Series) -> pl.Series:
+    """The offset from UTC with which each date ends; none is UTC."""
+    parts = dates.str.extract_groups(f"{_OFFSET}$").struct
+    hours, minutes = (parts.field(name).cast(pl.Int64) for name in ("hours", "minutes"))
+    count = pl.DataFrame({"hours": hours, "minutes": minutes, "is_west": parts.field("sign") == "-"}).select(
+        pl.duration(hours=pl.col("hours"), minutes=pl.col("minutes")) * pl.when("is_west").then(-1).otherwise(1)
+    )
+    return count.to_series().fill_null(timedelta(0))
 
 
 def _short_outages(times: list[float], rtt: list[float | None]) -> tuple[list[float], list[float | None]]:

@@ -378,6 +378,11 @@ impl LastHop {
         self.transmitter.coded_bits
     }
 
+    /// The same by `end`, of the burst being sent those that were sent by then.
+    pub fn coded_bits_by(&self, end: Time) -> f64 {
+        self.transmitter.coded_bits_by(end)
+    }
+
     /// The counters of the reliability scheme.
     pub fn harq(&self) -> Cow<'_, HarqCounters> {
         let mut counters = Cow::Borrowed(self.harq.counters());
@@ -403,7 +408,7 @@ impl LastHop {
     pub fn report(&self, elapsed: Duration) -> LastHopReport {
         let counters = &self.counters;
         let end = Time::ZERO + elapsed;
-        let coded_bits = self.transmitter.coded_bits_by(end);
+        let coded_bits = self.coded_bits_by(end);
         let segmentation = self.segmentation.as_ref().map(|segmentation| segmentation.counters());
         let useful_bits = segmentation.map_or(self.harq().useful_bits, |counters| counters.useful_bits) as f64;
         LastHopReport {

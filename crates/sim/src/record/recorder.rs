@@ -168,7 +168,9 @@ impl Recorder {
         debug_assert_eq!(packet.payload.ecn(), Ecn::Ce);
         self.others += 1;
         self.became.event(now, Event::Marked as u8, whose(packet.flow, packet.link), packet.word);
-        self.flows[packet.flow as usize].marked_packets += 1;
+        if packet.counts {
+            self.flows[packet.flow as usize].marked_packets += 1;
+        }
     }
 
     /// A packet is lost.
