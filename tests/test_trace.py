@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import io
 import json
+import random
+import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import polars as pl
 import pytest
+import tomli_w
 
 import transorbit as to
 from conftest import ROOT
@@ -229,8 +232,30 @@ def test_a_fit_to_the_model_s_own_probes_finds_its_parameters() -> None:
     found = {row["parameter"]: row for row in given.intervals.iter_rows(named=True)}
     # As crates/orbit/measured/lagos-2023.toml has them.
     assert found["level_correlation"]["low"] < 0.444 < found["level_correlation"]["high"]
-    assert found["burst_at_epoch"]["low"] < 0.2267 < found["burst_at_epoch"]["high"]
+    assert found["burst_at_epoch"]["low"] < 0.2133 < found["burst_at_epoch"]["high"]
     assert 110 < found["level_median_ms"]["low"] < found["level_median_ms"]["high"] < 135
+
+
+@pytest.mark.parametrize(("bursts_per_s", "alone"), [(0.03, 0.0), (0.0, 0.02)])
+def test_losses_at_any_time_are_not_those_of_epochs(tmp_path: Path, bursts_per_s: float, alone: float) -> None:
+    of = tomllib.loads((ROOT / "crates/orbit/measured/seattle-2023.toml").read_text())
+    bursts = {"burst_at_epoch": 0.3, "burst_after_s": 1.0, "bursts_per_s": bursts_per_s, "burst_ms": [300.0, 500.0]}
+    (tmp_path / "truth.toml").write_text(tomli_w.dumps({**of, **bursts, "first_s": 12.0}))
+    model = {"kind": "starlink", "file": "truth.toml", "start": "12 s"}
+    table = to.trace.course(model, duration_s=10_800.0, step_s=0.1, seed=3, base_dir=tmp_path)
+    chance = random.Random(5)
+    is_lost = pl.Series([chance.random() < alone for _ in range(len(table))])
+    rtt = pl.when(is_lost).then(None).otherwise((pl.col("delay_down_s") + pl.col("delay_up_s")) * 1e3)
+    found = to.trace.fit(
+        table.select(unix_time_s=pl.col("time_s") + 12.0, rtt_ms=rtt), first_s=12.0, single_losses=True, resamples=2
+    )
+
+    assert found.parameters["burst_at_epoch"] == pytest.approx(0.3, abs=0.06)
+    # Two probes in a row that are lost alone are a burst.
+    assert found.parameters["bursts_per_s"] == pytest.approx(bursts_per_s + 10 * alone**2, abs=0.006)
+    assert found.parameters["loss"] == pytest.approx(alone * (1 - alone) ** 2, abs=0.0015)
+    assert found.parameters["burst_ms"][20] == pytest.approx(400, abs=60)
+    assert found.parameters["burst_after_s"] == pytest.approx(1.0, abs=0.2)
 
 
 def test_calibrate_writes_a_file_that_a_scenario_names(command: Command, here: Path) -> None:

@@ -146,7 +146,7 @@ def fit(
     rows, first_s = epochs(table, first_s)
     parts = _parts(rows)
     values = {**_scalars(parts), **({} if rates is None else _rates(rates, first_s))}
-    whole = parts["deviations"]
+    whole, bursts = parts["deviations"], parts["bursts"]
     parameters = {
         "summary": summary or "fitted by transorbit calibrate",
         "source": source or "not said",
@@ -161,16 +161,18 @@ def fit(
         "burst_at_epoch": values["burst_at_epoch"],
         "burst_after_s": values["burst_after_s"],
         "bursts_per_s": values["bursts_per_s"],
-        "burst_ms": _quantiles(parts["bursts"]["lasts_s"] * 1e3, _OTHERS) if parts["bursts"].height > 1 else [0.0, 0.0],
+        "burst_ms": _quantiles(bursts["lasts_s"] * 1e3, _OTHERS, bursts["weight"]) if bursts.height > 1 else [0.0, 0.0],
         "loss": values["single_losses"] if single_losses else 0.0,
         "rate_mbps": values.get("rate_mbps", []),
         "rate_correlation": values.get("rate_correlation", 0.0),
     }
     found = parts["levels"].height
     lost = parts["rows"]["rtt_ms"].null_count()
+    alone, near, others = (round(parts[name]["weight"].sum()) for name in ("alone", "of_epochs", "others"))
     notes = [
         f"{rows.height} probes in {found} epochs of 15 s, which begin at :{first_s:04.1f} and every 15 s after it",
-        f"{lost} probes lost, {parts['singles']} of them alone and the others in {parts['bursts'].height} bursts",
+        f"{lost} probes lost: about {alone} of them alone, the others in {near} bursts that come with epochs and "
+        f"{others} at any time",
     ]
     return Fit(_rounded(parameters), _intervals(rows, _scalars(parts), resamples), notes)
 
@@ -179,39 +181,54 @@ def _parts(rows: pl.DataFrame) -> dict[str, Any]:
     found = levels(rows)
     if found.height < 4:
         raise ScenarioError(f"{found.height} epochs with {_LEAST_ANSWERS} answers or more: 4 are needed")
-    lost = runs(rows)
     begin = rows.select((pl.col("t") - pl.col("epoch") * EPOCH_S).min()).item()
-    lost = lost.with_columns(since=(pl.col("t") - begin) % EPOCH_S)
-    near = lost.filter(pl.col("since") < _NEAR_BEGIN_S)
-    # As many would be near by chance; twice the deviation of a count more is no chance.
-    chance = (lost.height - near.height) * _NEAR_BEGIN_S / (EPOCH_S - _NEAR_BEGIN_S)
-    is_near = near.height > chance + 2 * math.sqrt(chance + 1)
-    of_epochs = near if is_near else near.clear()
-    others = lost.join(of_epochs, on="t", how="anti") if is_near else lost
+    lost = _weighed(runs(rows).with_columns(since=(pl.col("t") - begin) % EPOCH_S))
+    of_epochs, others = lost.filter(pl.col("is_of_epoch")), lost.filter(~pl.col("is_of_epoch"))
     return {
         "rows": rows,
         "levels": found,
         "deviations": deviations(rows.drop_nulls()),
         "of_epochs": of_epochs,
         "bursts": pl.concat([of_epochs, others.filter(pl.col("length") > 1)]),
-        "singles": int((others["length"] == 1).sum()),
+        "alone": others.filter(pl.col("length") == 1),
+        "others": others.filter(pl.col("length") > 1),
     }
+
+
+def _weighed(lost: pl.DataFrame) -> pl.DataFrame:
+    """Runs of losses with `is_of_epoch`, whether they come with epochs, and `weight`, how many each stands for.
+
+    Losses that come at any time come soon after the begin of an epoch, too: of each length as many as in the rest of
+    it. Where more are near than by chance, a near one stands for a burst of the epoch by the share of its length that
+    is not chance, and one of the rest stands for those of all the time.
+    """
+    is_near = pl.col("since") < _NEAR_BEGIN_S
+    rest = (EPOCH_S - _NEAR_BEGIN_S) / EPOCH_S
+    near, far = lost.filter(is_near), lost.filter(~is_near)
+    by_chance = far.height * (1 - rest) / rest
+    # Twice the deviation of a count more is no chance.
+    if near.height <= by_chance + 2 * math.sqrt(by_chance + 1):
+        return lost.with_columns(is_of_epoch=False, weight=1.0)
+    of_length = pl.len().over("length")
+    far_of_length = (~is_near).sum().over("length")
+    near_of_length = of_length - far_of_length
+    share = (1 - far_of_length * (1 - rest) / rest / near_of_length).clip(0.0)
+    return lost.with_columns(is_of_epoch=is_near, weight=pl.when(is_near).then(share).otherwise(1 / rest))
 
 
 def _scalars(parts: dict[str, Any]) -> dict[str, float]:
     """The parameters that are numbers, and the medians of those that are tables."""
-    rows, found, bursts = parts["rows"], parts["levels"], parts["bursts"]
+    rows, found, near = parts["rows"], parts["levels"], parts["of_epochs"]
     seconds = found.height * EPOCH_S
-    near = parts["of_epochs"]
     return {
         "level_median_ms": float(found["level_ms"].median()),
         "level_correlation": _correlation(found, "level_ms"),
         "spread_median_ms": float(found["spread_ms"].median()),
         "deviation_correlation_ms": _correlation_time(parts["deviations"]),
-        "burst_at_epoch": min(near.height / max(found.height, 1), 1.0),
-        "burst_after_s": float(near["since"].median() or 0.0),
-        "bursts_per_s": (bursts.height - near.height) / seconds,
-        "single_losses": parts["singles"] / max(rows.height, 1),
+        "burst_at_epoch": min(near["weight"].sum() / max(found.height, 1), 1.0),
+        "burst_after_s": _quantile(near["since"], near["weight"], 0.5),
+        "bursts_per_s": parts["others"]["weight"].sum() / seconds,
+        "single_losses": parts["alone"]["weight"].sum() / max(rows.height, 1),
     }
 
 
@@ -261,9 +278,24 @@ def _rates(rates: pl.DataFrame, first_s: float) -> dict[str, Any]:
     return {"rate_mbps": _quantiles(found["rate"], _OTHERS), "rate_correlation": _correlation(found, "rate")}
 
 
-def _quantiles(values: pl.Series, count: int) -> list[float]:
+def _quantiles(values: pl.Series, count: int, weights: pl.Series | None = None) -> list[float]:
     shares = [_NORMAL.cdf(_REACH * (2 * index / (count - 1) - 1)) for index in range(count)]
+    if weights is not None:
+        return [_quantile(values, weights, share) for share in shares]
     return [float(values.quantile(share, "linear") or 0.0) for share in shares]
+
+
+def _quantile(values: pl.Series, weights: pl.Series, share: float) -> float:
+    """A quantile of weighted values, linear between the middles of their weights; 0 without a value."""
+    table = pl.DataFrame({"value": values, "weight": weights}).filter(pl.col("weight") > 0).sort("value")
+    if table.height < 2:
+        return float(table["value"].sum())
+    middles = table["weight"].cum_sum() - table["weight"] / 2
+    at = middles[0] + share * (middles[-1] - middles[0])
+    above = min(max(int((middles < at).sum()), 1), table.height - 1)
+    left, right = middles[above - 1], middles[above]
+    low, high = table["value"][above - 1], table["value"][above]
+    return float(low + (high - low) * (at - left) / (right - left))
 
 
 def _rounded(parameters: dict[str, Any]) -> dict[str, Any]:
