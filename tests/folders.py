@@ -66,7 +66,9 @@ def _rust(source: str) -> str:
 
 
 def _python(source: str) -> str:
-    return ast.get_docstring(ast.parse(source)) or ""
+    doc = ast.get_docstring(ast.parse(source))
+    assert doc, f"a package says what it is: {source[:80]}"
+    return doc
 
 
 def _sentence(doc: str) -> str:

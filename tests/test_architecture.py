@@ -164,7 +164,7 @@ def test_python_computes_no_physics() -> None:
 
 
 def test_the_code_map_names_every_folder() -> None:
-    block = re.search(r"## Code map\n+```text\n(.*?)```", folders.PAGE.read_text(), re.DOTALL)
+    block = re.search(r"## Code map\n+```text\n(.*?)```", folders.PAGE.read_text(encoding="utf-8"), re.DOTALL)
     assert block, "ARCHITECTURE.md has a code map"
     mapped = set(re.findall(r"^([\w./-]+/)(?:\s|$)", block[1], re.MULTILINE))
     listing = ["git", "ls-files", "--cached", "--others", "--exclude-standard"]
@@ -174,7 +174,7 @@ def test_the_code_map_names_every_folder() -> None:
 
 
 def test_the_lists_of_folders_are_what_the_folders_say() -> None:
-    assert folders.PAGE.read_text() == folders.written(), "make reference writes them anew"
+    assert folders.PAGE.read_text(encoding="utf-8") == folders.written(), "make reference writes them anew"
 
 
 def test_the_fuzz_crate_compiles(tmp_path: Path) -> None:

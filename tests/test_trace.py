@@ -15,6 +15,7 @@ import tomli_w
 
 import transorbit as to
 from conftest import ROOT
+from transorbit.trace import calibrate
 
 if TYPE_CHECKING:
     from conftest import Command
@@ -234,6 +235,20 @@ def test_a_fit_to_the_model_s_own_probes_finds_its_parameters() -> None:
     assert found["level_correlation"]["low"] < 0.444 < found["level_correlation"]["high"]
     assert found["burst_at_epoch"]["low"] < 0.2133 < found["burst_at_epoch"]["high"]
     assert 110 < found["level_median_ms"]["low"] < found["level_median_ms"]["high"] < 135
+
+
+def test_as_many_losses_are_of_epochs_as_chance_does_not_explain() -> None:
+    """Many lengths, of which some are near the begin less often than by chance."""
+    chance = random.Random(1)
+    found = []
+    for _ in range(20):
+        since = [chance.uniform(0, 15) for _ in range(200)] + [chance.gauss(1.0, 0.1) for _ in range(60)]
+        lost = pl.DataFrame({"since": since, "length": [chance.randrange(1, 40) for _ in since]})
+        weighed = calibrate._weighed(lost)
+        found.append(float(weighed.filter(pl.col("is_of_epoch"))["weight"].sum()))
+
+    # Each has the deviation of some 80 near ones, and of 120 others by 2/3 of them.
+    assert sum(found) / len(found) == pytest.approx(60, abs=3 * (80 + 120 * 4 / 9) ** 0.5 / 20**0.5)
 
 
 @pytest.mark.parametrize(("bursts_per_s", "alone"), [(0.03, 0.0), (0.0, 0.02)])

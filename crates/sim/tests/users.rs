@@ -135,7 +135,7 @@ fn transfers_say_when_they_are_complete() {
 }
 
 #[test]
-fn what_comes_after_the_last_delivery_changes_no_average() {
+fn what_comes_after_the_last_delivery_changes_no_goodput() {
     let of = |duration: &str| {
         let duration = format!("duration={duration}");
         let sets = [duration.as_str(), "flows.0.traffic.size=10 kB", "path.delay=100 ms", "last_hop.delay=50 ms"];

@@ -209,6 +209,7 @@ class SweepResult:
         absent = {
             name: ok.filter(pl.col(name).is_null() & pl.col(name).is_not_null().any().over("point"))
             for name in self.metrics
+            if ok[name].dtype.is_numeric() or ok[name].dtype == pl.Boolean
         }
         told = [f"{name} ({len(runs)}, the first at {self._place(runs.row(0, named=True))})"
                 for name, runs in absent.items() if len(runs)]  # fmt: skip

@@ -127,7 +127,7 @@ def course(
 
 
 def summary(table: pl.DataFrame) -> pl.DataFrame:
-    """The quantities of a course: least, 5, 50 and 95 % of the time and most, and the share of the time without one.
+    """The quantities of a course, in order of time: least, 5, 50, 95 % of the time and most, and the share without one.
 
     As in a run, delays are linear between two rows, and rates and losses hold until the next.
     """
@@ -142,7 +142,7 @@ def summary(table: pl.DataFrame) -> pl.DataFrame:
         (pl.col("loss_up") * 100).alias("loss up (%)"),
     )
     lasts = shown["time_s"].diff().shift(-1).fill_null(0.0)
-    at_instants = _at_instants(shown)
+    at_instants = shown if shown.is_empty() else _at_instants(shown)
     rows = []
     for name in shown.columns[1:]:
         values, over_time = shown[name], at_instants[name]

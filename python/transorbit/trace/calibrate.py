@@ -200,7 +200,7 @@ def _weighed(lost: pl.DataFrame) -> pl.DataFrame:
 
     Losses that come at any time come soon after the begin of an epoch, too: of each length as many as in the rest of
     it. Where more are near than by chance, a near one stands for a burst of the epoch by the share of its length that
-    is not chance, and one of the rest stands for those of all the time.
+    is not chance, so that all together are as many as are not; one of the rest stands for those of all the time.
     """
     is_near = pl.col("since") < _NEAR_BEGIN_S
     rest = (EPOCH_S - _NEAR_BEGIN_S) / EPOCH_S
@@ -213,7 +213,9 @@ def _weighed(lost: pl.DataFrame) -> pl.DataFrame:
     far_of_length = (~is_near).sum().over("length")
     near_of_length = of_length - far_of_length
     share = (1 - far_of_length * (1 - rest) / rest / near_of_length).clip(0.0)
-    return lost.with_columns(is_of_epoch=is_near, weight=pl.when(is_near).then(share).otherwise(1 / rest))
+    # Lengths with fewer near ones than by chance have taken nothing off the others.
+    scaled = share / pl.when(is_near).then(share).sum() * (near.height - by_chance)
+    return lost.with_columns(is_of_epoch=is_near, weight=pl.when(is_near).then(scaled).otherwise(1 / rest))
 
 
 def _scalars(parts: dict[str, Any]) -> dict[str, float]:

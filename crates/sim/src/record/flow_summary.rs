@@ -261,7 +261,7 @@ flow_columns! {
         "Completed after" completion_s: Option<f64> =
             |f| f.since_opening(Some(f.record.last_delivery).filter(|_| f.closed));
         /// The congestion window, averaged over time: to the end of the run, or where all has been acknowledged to the
-        /// last delivery or its last change after that.
+        /// last delivery or, if that is later, the window's last change.
         "Mean window" cwnd_mean_packets: Option<f64> = |f| f.record.window.mean(f.window_end);
         /// Connections of [QUIC](quic.md#when-a-connection-ends) that ended before the application closed them, by an
         /// idle time-out or an error.

@@ -47,8 +47,6 @@ pub(super) struct Viewer {
     /// Where the known frames end in the byte stream, and in packets.
     bytes: u64,
     packets: u64,
-    /// Packets arrive: what is missing is not sent again.
-    is_of_packets: bool,
     /// The frames shown depend on one that was not.
     is_broken: bool,
     pub(super) log: Log,
@@ -121,7 +119,6 @@ impl Viewer {
             streamed: 0,
             bytes: 0,
             packets: 0,
-            is_of_packets: false,
             is_broken: false,
             log: Log::default(),
         }
@@ -139,7 +136,6 @@ impl Viewer {
 
     /// Packet `number` has arrived, counted from 0.
     pub(super) fn handle_packet(&mut self, now: Time, number: u64) {
-        self.is_of_packets = true;
         let index = self.frames.partition_point(|frame| frame.first_packet <= number);
         let Some(index) = index.checked_sub(1) else { return };
         let frame = &mut self.frames[index];
@@ -320,11 +316,6 @@ impl Viewer {
         let mut log = self.log.clone();
         if let State::Stalled(since) | State::Due(_, Some(since)) = self.state {
             log.stalled += now.since(since);
-        }
-        if self.is_of_packets && matches!(self.state, State::Stalled(_)) {
-            // Those that the stall has passed over so far.
-            let due = (self.head..self.log.sent).take_while(|&k| self.captured(k) + self.playout.latency <= now);
-            log.skipped += due.filter(|&k| !self.is_complete(k)).count() as u64;
         }
         log.started = log.started.filter(|started| *started <= now);
         log

@@ -16,7 +16,7 @@ pub(crate) struct LossPattern {
     /// Whether each packet from `base` on was played: the bit at its number modulo [`WINDOW`].
     played: [u64; (WINDOW / WORD) as usize],
     counts: Counts,
-    /// Packets from `base` on that are neither played nor lost.
+    /// Packets that are neither played nor lost; one before `base` counts as lost.
     in_flight: BTreeSet<u64>,
 }
 
