@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -21,6 +22,10 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parent.parent
 PROGRAM = Path(sys.executable).with_name("transorbit")
+
+# A shell starts what runs in its background with Ctrl-C ignored, and the programs under test would ignore it, too.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @dataclass(frozen=True)
