@@ -61,7 +61,11 @@ impl LossPattern {
     /// was lost.
     pub(crate) fn burst_ratio(&self) -> f64 {
         let mut counts = self.counts;
-        for sequence in (self.base..self.end).filter(|sequence| !self.in_flight.contains(sequence)) {
+        let mut in_flight = self.in_flight.range(self.base..).peekable();
+        for sequence in self.base..self.end {
+            if in_flight.next_if_eq(&&sequence).is_some() {
+                continue;
+            }
             let (word, bit) = word_and_bit(sequence);
             counts.add(self.played[word] & bit != 0);
         }
