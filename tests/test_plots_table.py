@@ -324,6 +324,7 @@ def test_the_same_table_gives_the_same_bytes(table: pl.DataFrame, tmp_path: Path
         ("flows.one_way_delay_mean_s", "Mean one-way delay (s)"),
         ("last_hop.harq.failed", "HARQ failed"),
         ("snr_db", "SNR (dB)"),
+        ("path.doppler_rate_max_hz_per_s", "Path doppler rate max (Hz/s)"),
         ("s", "S"),
     ],
 )

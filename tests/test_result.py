@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 
 import transorbit as to
-from transorbit import plots
+from transorbit import _columns, plots
 from transorbit.cli import show
 
 if TYPE_CHECKING:
@@ -292,6 +292,27 @@ def test_many_flows_draw_as_a_band(lab: to.Scenario) -> None:
     labels = [{text.get_text() for text in ax.get_legend().get_texts()} for ax in panels]
     assert "all 12 flows" in labels[0]
     assert "median flow" in labels[1], "which the sum would press onto the axis"
+
+
+def test_numbers_lie_within_the_scales_of_their_columns(mixed: to.Result) -> None:
+    seen = set()
+
+    def walk(path: str, value: object) -> None:
+        if isinstance(value, dict):
+            for key, item in value.items():
+                walk(f"{path}.{key}" if path else key, item)
+        elif isinstance(value, list):
+            for item in value:
+                walk(path, item)
+        elif isinstance(value, int | float) and path in scales:
+            low, high = scales[path]
+            assert low is None or low <= value, f"{path}: {value}"
+            assert high is None or value <= high, f"{path}: {value}"
+            seen.update({path} if low is not None else ())
+
+    scales = _columns.table().scales
+    walk("", mixed.summary)
+    assert len(seen) > 60
 
 
 def test_a_short_partial_result_still_draws(leo: to.Scenario, tmp_path: Path) -> None:

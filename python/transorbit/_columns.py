@@ -19,7 +19,13 @@ class Table(dict[str, Any]):
     def labels(self) -> dict[str, str]:
         """See `labels`."""
         of_losses = {f"flows.{column}": f"Packets lost {words}" for column, words in lost().items()}
-        return dict(_labels("", self["summary"])) | dict(_labels("", self["series"])) | of_losses
+        lines = [*self["summary"], *self["series"]]
+        return {path: line["label"] for path, line in _keys("", lines) if line["label"]} | of_losses
+
+    @cached_property
+    def scales(self) -> dict[str, tuple[float | None, float | None]]:
+        """The least and the most of a key of the summary, by path; None where it has no end."""
+        return {path: tuple(line["scale"]) for path, line in _keys("", self["summary"])}
 
 
 @cache
@@ -54,23 +60,19 @@ def label(name: str) -> str:
 
 def in_words(name: str) -> tuple[str, str | None]:
     """A name as words without the unit that it ends with, and the unit."""
-    words = name.replace(".", "_").split("_")
-    unit = dict(table()["units"]).get(words[-1]) if len(words) > 1 else None
-    text = " ".join(_ACRONYMS.get(word, word) for word in (words[:-1] if unit else words))
+    text, unit = name.replace(".", "_"), None
+    for ending, of_ending in table()["units"]:
+        if text.endswith(f"_{ending}"):
+            text, unit = text.removesuffix(f"_{ending}"), of_ending
+            break
+    text = " ".join(_ACRONYMS.get(word, word) for word in text.split("_"))
     return text[:1].upper() + text[1:], unit
 
 
 def limits(name: str) -> tuple[float | None, float | None]:
-    """The ends of the scale of a column; None where it has no end."""
-    last = name.rpartition(".")[2]
-    if last == "mos":
-        return 1.0, 4.5 if name.startswith("voice.") else 5.0
-    if last == "burst_ratio":
-        return 0.0, None
-    if last.endswith(("_ratio", "_share")) or last in ("jain", "utilisation"):
-        return 0.0, 1.0
-    is_count = last.startswith("lost_") or last.endswith(("_events", "_retransmissions", "_acks", "_packets"))
-    return (0.0 if is_count or in_words(last)[1] in _NEVER_NEGATIVE else None), None
+    """The ends of the scale of a column of the flows or a key of the summary; None where it has no end."""
+    scales = table().scales
+    return scales.get(name) or scales.get(f"flows.{name}") or (None, None)
 
 
 def lost() -> dict[str, str]:
@@ -90,13 +92,10 @@ def reasons() -> dict[str, dict[str, str]]:
     return {reason["name"]: reason for reason in table()["reasons"]}
 
 
-# Units of what is counted or lasts.
-_NEVER_NEGATIVE = frozenset({"bit/s", "s", "packets/s", "packets", "B"})
 _ACRONYMS = {name: name.upper() for name in ("arq", "cwnd", "harq", "mos", "plr", "rtt", "rto", "snr", "srtt", "tcp")}
 
 
-def _labels(path: str, lines: list[dict[str, Any]]) -> Iterator[tuple[str, str]]:
+def _keys(path: str, lines: list[dict[str, Any]]) -> Iterator[tuple[str, dict[str, Any]]]:
     for line in lines:
-        if line["label"]:
-            yield path + line["name"], line["label"]
-        yield from _labels(f"{path}{line['name']}.", line["below"])
+        yield path + line["name"], line
+        yield from _keys(f"{path}{line['name']}.", line["below"])

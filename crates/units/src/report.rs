@@ -9,6 +9,8 @@ pub struct Line {
     pub label: Option<&'static str>,
     /// The meaning, as Markdown. Line breaks do not count.
     pub meaning: &'static str,
+    /// The least and the most that it can be, infinite where there is none; see [`Line::scale`] for `None`.
+    pub scale: Option<[f64; 2]>,
     /// The keys below, of a report within a report.
     pub below: fn() -> Vec<Line>,
 }
@@ -19,6 +21,7 @@ pub const UNITS: &[(&str, &str)] = &[
     ("kbps", "kbit/s"),
     ("mbps", "Mbit/s"),
     ("pps", "packets/s"),
+    ("hz_per_s", "Hz/s"),
     ("s", "s"),
     ("ms", "ms"),
     ("db", "dB"),
@@ -30,23 +33,46 @@ pub const UNITS: &[(&str, &str)] = &[
     ("percent", "%"),
 ];
 
+/// The scales of values whose names end so.
+const SCALES: &[(&[&str], [f64; 2])] = &[
+    (&["ratio", "share"], [0.0, 1.0]),
+    (&["bps", "kbps", "mbps", "pps", "s", "ms", "bytes", "packets"], NEVER_NEGATIVE),
+];
+
+const NEVER_NEGATIVE: [f64; 2] = [0.0, f64::INFINITY];
+
 impl Line {
-    /// A key without keys below.
-    pub const fn new(name: &'static str, label: Option<&'static str>, meaning: &'static str) -> Line {
-        Line { name, label, meaning, below: Vec::new }
+    /// A key of type `T` without keys below.
+    pub const fn new<T: Reported>(name: &'static str, label: Option<&'static str>, meaning: &'static str) -> Line {
+        Line { name, label, meaning, scale: T::SCALE, below: Vec::new }
     }
 
     /// The unit that the name ends in.
     pub fn unit(&self) -> Option<&'static str> {
-        let ending = self.name.rsplit_once('_')?.1;
-        UNITS.iter().find(|(end, _)| *end == ending).map(|&(_, unit)| unit)
+        UNITS.iter().find(|(ending, _)| ends_in(self.name, ending)).map(|&(_, unit)| unit)
     }
+
+    /// The least and the most that it can be; where none are declared, those of the name's ending.
+    pub fn scale(&self) -> [f64; 2] {
+        let by_name = || {
+            let (_, scale) = SCALES.iter().find(|(endings, _)| endings.iter().any(|end| ends_in(self.name, end)))?;
+            Some(*scale)
+        };
+        self.scale.or_else(by_name).unwrap_or([f64::NEG_INFINITY, f64::INFINITY])
+    }
+}
+
+fn ends_in(name: &str, ending: &str) -> bool {
+    name.strip_suffix(ending).is_some_and(|before| before.ends_with('_'))
 }
 
 /// A value of a report, and the keys that it consists of.
 pub trait Reported {
     /// Whether it is a number.
     const IS_NUMBER: bool = false;
+
+    /// The least and the most that a value of its type can be, if they are known from the type.
+    const SCALE: Option<[f64; 2]> = None;
 
     /// The keys of a report; none of a number or a text.
     fn lines() -> Vec<Line> {
@@ -70,9 +96,10 @@ macro_rules! plain {
 plain!(bool, String, &'static str);
 
 macro_rules! plain_number {
-    ($($type:ty),+) => {
+    ($scale:expr, $($type:ty),+) => {
         $(impl Reported for $type {
             const IS_NUMBER: bool = true;
+            const SCALE: Option<[f64; 2]> = $scale;
 
             fn number(&self) -> f64 {
                 *self as f64
@@ -80,10 +107,12 @@ macro_rules! plain_number {
         })+
     };
 }
-plain_number!(u32, u64, usize, f64);
+plain_number!(Some(NEVER_NEGATIVE), u32, u64, usize);
+plain_number!(None, f64);
 
 impl<T: Reported> Reported for Option<T> {
     const IS_NUMBER: bool = T::IS_NUMBER;
+    const SCALE: Option<[f64; 2]> = T::SCALE;
 
     fn lines() -> Vec<Line> {
         T::lines()
@@ -109,7 +138,8 @@ impl<T: Reported> Reported for Vec<T> {
 impl<K, V: Reported> Reported for std::collections::BTreeMap<K, V> {}
 
 /// Declares a report: a struct with `Serialize` whose fields are keys, each with its meaning as documentation comment,
-/// perhaps a label before the name, and before that how it is written:
+/// perhaps a label before the name, before that the ends of its scale, as `(1.0, 5.0)`, where they are not those of
+/// its type or name, and before that how it is written:
 ///
 /// - `optional`: left out where there is none;
 /// - `flat`: its keys are among those of the report.
@@ -118,7 +148,8 @@ impl<K, V: Reported> Reported for std::collections::BTreeMap<K, V> {}
 #[macro_export]
 macro_rules! report {
     ($(#[$meta:meta])* pub struct $name:ident {
-        $($(#[doc = $doc:literal])+ $([$how:ident])? $($label:literal)? $field:ident: $type:ty),+ $(,)?
+        $($(#[doc = $doc:literal])+ $([$how:ident])? $(($low:expr, $high:expr))? $($label:literal)?
+            $field:ident: $type:ty),+ $(,)?
     }) => {
         $crate::__report_struct! { [$(#[$meta])* $name] [] $([$($doc)+] [$($how)?] $field $type;)+ }
 
@@ -126,7 +157,7 @@ macro_rules! report {
             fn lines() -> Vec<$crate::report::Line> {
                 let mut lines = Vec::new();
                 $($crate::__report_line!(
-                    lines, [$($how)?], stringify!($field), [$($label)?], concat!($($doc),+), $type
+                    lines, [$($how)?], [$($low, $high)?], stringify!($field), [$($label)?], concat!($($doc),+), $type
                 );)+
                 lines
             }
@@ -164,22 +195,18 @@ macro_rules! __report_struct {
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __report_line {
-    ($lines:ident, [flat], $name:expr, [], $meaning:expr, $type:ty) => {
+    ($lines:ident, [flat], [], $name:expr, [], $meaning:expr, $type:ty) => {
         $lines.extend(<$type as $crate::report::Reported>::lines());
     };
-    ($lines:ident, [$($how:ident)?], $name:expr, [], $meaning:expr, $type:ty) => {
+    (
+        $lines:ident, [$($how:ident)?], [$($low:expr, $high:expr)?], $name:expr, [$($label:literal)?], $meaning:expr,
+        $type:ty
+    ) => {
         $lines.push($crate::report::Line {
             name: $name,
-            label: None,
+            label: None$(.or(Some($label)))?,
             meaning: $meaning,
-            below: <$type as $crate::report::Reported>::lines,
-        });
-    };
-    ($lines:ident, [$($how:ident)?], $name:expr, [$label:literal], $meaning:expr, $type:ty) => {
-        $lines.push($crate::report::Line {
-            name: $name,
-            label: Some($label),
-            meaning: $meaning,
+            scale: None$(.or(Some([$low, $high])))?.or(<$type as $crate::report::Reported>::SCALE),
             below: <$type as $crate::report::Reported>::lines,
         });
     };

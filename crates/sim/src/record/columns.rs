@@ -7,7 +7,7 @@ use super::drops::REASONS;
 use super::series;
 use super::summary::Summary;
 
-/// Returns name, unit, label and meaning of the summary's keys and the series' columns, with the keys below; the
+/// Returns name, unit, label, meaning and scale of the summary's keys and the series' columns, with the keys below; the
 /// reasons of loss; and the endings of names that are units.
 pub fn columns() -> Value {
     let reasons =
@@ -24,7 +24,10 @@ fn of(lines: Vec<Line>) -> Vec<Value> {
     let of_line = |line: Line| {
         let meaning = line.meaning.split_whitespace().collect::<Vec<_>>().join(" ");
         let below = of((line.below)());
-        json!({"name": line.name, "unit": line.unit(), "label": line.label, "meaning": meaning, "below": below})
+        let (unit, scale) = (line.unit(), line.scale());
+        json!({
+            "name": line.name, "unit": unit, "label": line.label, "meaning": meaning, "scale": scale, "below": below,
+        })
     };
     lines.into_iter().map(of_line).collect()
 }

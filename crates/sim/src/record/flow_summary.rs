@@ -25,12 +25,12 @@ pub(crate) struct FlowFacts<'a> {
     /// The counters of the end that sends the data.
     pub(crate) counters: Counters,
     pub(crate) delivered_bytes: u64,
-    /// Until when its goodput is measured.
-    pub(crate) end: Time,
-    /// Until when its window is averaged.
-    pub(crate) window_end: Time,
-    /// Whether both ends have been closed.
+    /// The end of the run.
+    pub(crate) now: Time,
+    /// Whether all of a transfer has arrived, as the receiver knows.
     pub(crate) closed: bool,
+    /// Whether the sender knows it, or sends no more datagrams.
+    pub(crate) finished: bool,
     pub(crate) access_kind: Option<String>,
     pub(crate) voice: Option<VoiceQuality>,
     pub(crate) web: Option<WebReport>,
@@ -41,8 +41,15 @@ pub(crate) struct FlowFacts<'a> {
 }
 
 impl FlowFacts<'_> {
+    /// From the opening to the end of the run, or to the last delivery of what has ended.
     fn active(&self) -> Duration {
-        self.end.since(self.record.opened_at.unwrap_or(self.end))
+        let end = if self.closed || self.finished { self.record.last_delivery } else { self.now };
+        end.since(self.record.opened_at.unwrap_or(end))
+    }
+
+    fn mean_window(&self) -> Option<f64> {
+        let last_change = self.record.window.value_from().max(self.record.last_delivery);
+        self.record.window.mean(if self.finished { last_change } else { self.now })
     }
 
     fn loss_ratio(&self) -> Option<f64> {
@@ -87,11 +94,12 @@ impl FlowFacts<'_> {
 /// Declares the columns of flows: a line of [`units::report!`] for each, with how it is made from [`FlowFacts`].
 macro_rules! flow_columns {
     ($(#[$meta:meta])* pub struct $name:ident {
-        $($(#[doc = $doc:literal])+ $([$how:ident])? $($label:literal)? $field:ident: $type:ty = $made:expr;)+
+        $($(#[doc = $doc:literal])+ $([$how:ident])? $(($low:expr, $high:expr))? $($label:literal)?
+            $field:ident: $type:ty = $made:expr;)+
     }) => {
         units::report! {
             $(#[$meta])*
-            pub struct $name { $($(#[doc = $doc])+ $([$how])? $($label)? $field: $type),+ }
+            pub struct $name { $($(#[doc = $doc])+ $([$how])? $(($low, $high))? $($label)? $field: $type),+ }
         }
 
         impl $name {
@@ -172,7 +180,7 @@ flow_columns! {
         /// receiver could use them.
         "Packets received" received_packets: u64 = |f| f.record.received_packets;
         /// Packets with data (or the final FIN) retransmitted, for whatever reason; a repeated SYN does not count. Of
-        /// QUIC, packets whose first data had been sent before.
+        /// QUIC, packets with data that had been sent before.
         "Retransmitted packets" retransmitted_packets: u64 = |f| f.counters.retransmitted_segments;
         /// Times the sender entered fast retransmit: the third duplicate acknowledgment, or as many segments
         /// selectively acknowledged (RFC 6675). Of QUIC, reductions for a loss (RFC 9002 section 7.3.2).
@@ -185,7 +193,8 @@ flow_columns! {
         /// Acknowledgments that reached the sender while data were outstanding and that repeat acknowledgment number
         /// and window of the one before, without data, SYN or FIN (RFC 5681 section 2).
         "Duplicate acknowledgments" duplicate_acks: u64 = |f| f.record.order.duplicate_acks();
-        /// First transmissions that arrived after one that was sent later (RFC 4737 section 3.3).
+        /// First transmissions that arrived after a packet with data of the flow that was sent later, a retransmission
+        /// perhaps (RFC 4737 section 3.3).
         "Packets reordered" reordered_packets: u64 = |f| f.record.order.reordered();
         /// Packets with data that reached the receiver with a congestion mark from the last hop.
         "Packets marked" marked_packets: u64 = |f| f.record.marked_packets;
@@ -222,7 +231,7 @@ flow_columns! {
         /// Mean opinion score, 1 to 5 at most: of [voice](models/voice-quality.md) by the E-model, of
         /// [video](models/video.md) by its stalls, of a [game](models/game.md) by delay and jitter. `null` for other
         /// traffic, and where nothing was sent or played. Scores of different kinds do not compare.
-        mos: Option<f64> = |f| f.mos();
+        (1.0, 5.0) mos: Option<f64> = |f| f.mos();
         /// Time from the opening of a video's connection to the first picture; `null` without one.
         "Start-up delay" startup_s: Option<f64> = |f| f.viewer(|video| video.startup_s, |live| live.startup_s)?;
         /// Times that the picture of a video stood still because the buffer was empty.
@@ -253,6 +262,8 @@ flow_columns! {
         /// How the packets that went up, data or acknowledgments, got at the return link: `dedicated`, a scheme of
         /// random access, or both as `crdsa+dedicated`; `null` without a return link.
         "Access" access_kind: Option<String> = |f| f.access_kind.clone();
+        /// When the flow was opened; `null` if it was not, as connections that a browser does not need.
+        "Opened at" opened_s: Option<f64> = |f| f.record.opened_at.map(|at| at.as_secs_f64());
         /// Time from the opening of the flow to the arrival of the first packet with data that goes in its direction
         /// (of web traffic: of a response); `null` if none arrived.
         "First packet" first_packet_s: Option<f64> = |f| f.since_opening(f.record.first_delivery);
@@ -262,7 +273,7 @@ flow_columns! {
             |f| f.since_opening(Some(f.record.last_delivery).filter(|_| f.closed));
         /// The congestion window, averaged over time: to the end of the run, or where all has been acknowledged to the
         /// last delivery or, if that is later, the window's last change.
-        "Mean window" cwnd_mean_packets: Option<f64> = |f| f.record.window.mean(f.window_end);
+        "Mean window" cwnd_mean_packets: Option<f64> = |f| f.mean_window();
         /// Connections of [QUIC](quic.md#when-a-connection-ends) that ended before the application closed them, by an
         /// idle time-out or an error.
         [optional] "Connections ended" ended_connections: Option<u64> = |f| f.most(|end| end.ends);

@@ -5,9 +5,10 @@ use transport::{Flags, Segment};
 /// Counts duplicate acknowledgments and reordered packets of one flow.
 #[derive(Debug, Default)]
 pub(crate) struct OrderCounter {
-    /// The offset after the last byte sent, and after the last byte (or datagram) that has arrived.
+    /// The offset after the last byte sent.
     sent_end: u64,
-    arrived_end: u64,
+    /// The number after that of the packet sent last of those that have arrived.
+    next_arrival: u32,
     /// The last acknowledgment that reached the sender, and the window in it.
     last: Option<(u64, u64)>,
     duplicate_acks: u64,
@@ -21,23 +22,14 @@ impl OrderCounter {
         self.sent_end = self.sent_end.max(segment.end());
     }
 
-    /// A segment with data arrives at the receiver. A first transmission is reordered if one that was sent later has
-    /// arrived before it (RFC 4737 section 3.3).
+    /// A packet with data arrives at the receiver, the `number`th of the run by when it was sent. A first transmission is
+    /// reordered if a packet of the flow that was sent later has arrived before it (RFC 4737 section 3.3).
     #[inline]
-    pub(crate) fn on_arrival(&mut self, segment: &Segment, sent_before: u32) {
-        if segment.end() > self.arrived_end {
-            self.arrived_end = segment.end();
+    pub(crate) fn on_arrival(&mut self, number: u32, sent_before: u32) {
+        // Of long runs the numbers begin again at 0.
+        if number.wrapping_sub(self.next_arrival) as i32 >= 0 {
+            self.next_arrival = number.wrapping_add(1);
         } else if sent_before == 0 {
-            self.reordered += 1;
-        }
-    }
-
-    /// A datagram arrives at the receiver; it is reordered if one that was sent later has arrived before it.
-    #[inline]
-    pub(crate) fn on_datagram(&mut self, number: u64) {
-        if number >= self.arrived_end {
-            self.arrived_end = number + 1;
-        } else {
             self.reordered += 1;
         }
     }
@@ -97,16 +89,22 @@ mod tests {
     #[test]
     fn a_first_transmission_behind_later_ones_is_reordered_and_a_retransmission_is_not() {
         let mut counter = OrderCounter::default();
-        for (seq, sent_before) in [(1, 0), (201, 0), (301, 0), (101, 1), (101, 0), (401, 0)] {
-            counter.on_arrival(&data(seq), sent_before);
+        for (number, sent_before) in [(1, 0), (3, 0), (5, 1), (2, 0), (4, 1), (6, 0)] {
+            counter.on_arrival(number, sent_before);
         }
         assert_eq!(counter.reordered(), 1);
+        for (number, sent_before) in [(8, 1), (7, 0), (9, 0)] {
+            counter.on_arrival(number, sent_before);
+        }
+        assert_eq!(counter.reordered(), 2, "a retransmission that was sent later came first");
     }
 
     #[test]
-    fn a_datagram_behind_later_ones_is_reordered() {
-        let mut counter = OrderCounter::default();
-        [0, 3, 1, 2, 4].into_iter().for_each(|number| counter.on_datagram(number));
-        assert_eq!(counter.reordered(), 2);
+    fn numbers_that_begin_again_are_later() {
+        let mut counter = OrderCounter { next_arrival: u32::MAX - 2, ..OrderCounter::default() };
+        for number in [u32::MAX - 1, 1, u32::MAX, 2] {
+            counter.on_arrival(number, 0);
+        }
+        assert_eq!(counter.reordered(), 1);
     }
 }

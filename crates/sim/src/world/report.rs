@@ -231,9 +231,6 @@ impl World {
         let kind = &self.kinds[flow.kind as usize];
         let (sender, receiver) = (connection.end(Way::Forward).protocol(), connection.end(Way::Backward));
         let application = self.application_of(id, flow);
-        // The end of the data is known to the receiver first, then to the sender.
-        let (closed, acknowledged) = (receiver.protocol().has_been_closed(), sender.has_finished());
-        let last_change = record.window.value_from().max(record.last_delivery);
         FlowSummary::of(&FlowFacts {
             id,
             user: flow.user,
@@ -244,9 +241,9 @@ impl World {
             record,
             counters: sender.counters(),
             delivered_bytes: receiver.delivered_bytes(),
-            end: if closed || acknowledged { record.last_delivery } else { self.now },
-            window_end: if acknowledged { last_change } else { self.now },
-            closed,
+            now: self.now,
+            closed: receiver.protocol().has_been_closed(),
+            finished: sender.has_finished(),
             access_kind: self.access_kind(record.accessed),
             voice: record.listener.as_ref().and_then(|listener| listener.quality(record.lost_packets())),
             web: application.and_then(|application| application.source.report()),
