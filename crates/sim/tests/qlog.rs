@@ -112,6 +112,70 @@ fn its_counts_are_those_of_the_summary() {
     assert!(windows.iter().filter_map(|metrics| metrics["latest_rtt"].as_f64()).all(|rtt| rtt > 80.0));
 }
 
+/// A page of many objects, each on a stream of its own, with losses: packets hold data of several streams.
+const PAGES: &str = "flows.0.traffic={kind=\"web\", requests=\"multiplexed\", main=\"3 kB\", embedded=\"3 kB\", \
+    objects={kind=\"constant\", count=30}, reading=\"100 ms\"}";
+
+#[test]
+fn a_packet_with_data_sent_before_is_a_retransmission_whatever_stands_first_in_it() {
+    let (record, logs) = logged("again", &[QUIC, PAGES, LOSSY, "record.qlog=true"]);
+    let mut ends = std::collections::BTreeMap::new();
+    let (mut again, mut hidden) = (0, 0);
+    for packet in named(&logs[1].1, "transport:packet_sent") {
+        let mut old = Vec::new();
+        for frame in packet["frames"].as_array().unwrap() {
+            let (Some(id), Some(offset)) = (frame["stream_id"].as_u64(), frame["offset"].as_u64()) else { continue };
+            let length = frame["length"].as_u64().unwrap();
+            if length > 0 {
+                let end = ends.entry(id).or_insert(0);
+                old.push(offset < *end);
+                *end = (offset + length).max(*end);
+            }
+        }
+        again += u64::from(old.contains(&true));
+        hidden += u64::from(old.contains(&true) && !old[0]);
+    }
+    assert_eq!(record.summary.flows[0].retransmitted_packets, again);
+    assert!(hidden > 0, "none of {again} begins with new data");
+}
+
+/// Round trips by RFC 9002 section 5.1, from what the sender's log has of packets and acknowledgments.
+#[test]
+fn round_trips_are_timed_by_the_largest_packet_that_is_new() {
+    for traffic in [PAGES, "flows.0.traffic=bulk"] {
+        let (record, logs) = logged("round-trips", &[QUIC, SHORT, traffic, LOSSY, "record.qlog=true"]);
+        let mut sent = std::collections::BTreeMap::new();
+        let mut largest = std::collections::BTreeMap::new();
+        let mut samples = Vec::new();
+        for event in &logs[1].1[1..] {
+            let (time, data) = (event["time"].as_f64(), &event["data"]);
+            let Some(kind) = data["header"]["packet_type"].as_str() else { continue };
+            let frames = data["frames"].as_array().into_iter().flatten();
+            if event["name"] == "transport:packet_sent" {
+                let asks = frames.clone().any(|frame| !["ack", "padding"].contains(&frame["frame_type"].as_str().unwrap()));
+                sent.insert((kind, data["header"]["packet_number"].as_u64().unwrap()), (time.unwrap(), asks));
+            } else if event["name"] == "transport:packet_received" {
+                for frame in frames.filter(|frame| frame["frame_type"] == "ack") {
+                    let ranges = frame["acked_ranges"].as_array().unwrap().iter();
+                    let ranges: Vec<Vec<u64>> =
+                        ranges.map(|range| range.as_array().unwrap().iter().filter_map(Value::as_u64).collect()).collect();
+                    let last = *ranges.iter().flatten().max().unwrap();
+                    let numbers = ranges.iter().flat_map(|range| range[0]..=*range.last().unwrap());
+                    let acked: Vec<_> = numbers.filter_map(|number| Some((number, sent.remove(&(kind, number))?))).collect();
+                    let is_new = largest.insert(kind, last).is_none_or(|before| last > before);
+                    if is_new && acked.iter().any(|(_, (_, asks))| *asks) {
+                        let (_, (at, _)) = acked.iter().find(|(number, _)| *number == last).unwrap();
+                        samples.push(time.unwrap() - at);
+                    }
+                }
+            }
+        }
+        let mean = samples.iter().sum::<f64>() / samples.len() as f64 / 1e3;
+        let told = record.summary.flows[0].rtt_mean_s.unwrap();
+        assert!(samples.len() > 50 && (told - mean).abs() < 1e-6, "{traffic}: {told} {mean} of {}", samples.len());
+    }
+}
+
 #[test]
 fn a_log_changes_nothing_and_is_the_same_each_time() {
     let edits = [QUIC, SHORT, LOSSY, "record.qlog=true"];

@@ -274,6 +274,25 @@ fn wrong_options_are_refused_by_name() {
     }
 }
 
+/// Where each request has a stream, all of them may be over while the application goes on.
+#[test]
+fn a_browser_whose_user_reads_has_not_finished() {
+    let of = |more: &str| {
+        let page = format!(
+            "flows.0.traffic={{kind=\"web\", requests=\"multiplexed\", main=\"100 kB\", embedded=\"1 kB\", \
+             objects={{kind=\"constant\", count=3}}, reading=\"1 h\"{more}}}"
+        );
+        let record = quic(&[&page, "duration=10 s"]);
+        let flow = record.summary.flows[0].clone();
+        assert_eq!((flow.delivered_bytes, flow.web.as_ref().unwrap().pages), (103_000, 1));
+        flow
+    };
+    let (reads, leaves) = (of(""), of(", pages=1"));
+    assert_eq!((reads.completion_s, reads.goodput_bps), (None, 103_000.0 * 8.0 / 10.0));
+    let loaded = leaves.completion_s.unwrap();
+    assert!((0.2..2.0).contains(&loaded) && (leaves.goodput_bps * loaded / 8.0 - 103_000.0).abs() < 1e-6, "{leaves:?}");
+}
+
 /// Head-of-line blocking: over one byte stream a lost packet holds up every object behind it, over streams of their own
 /// only its own. Both have the same transport, and a window that lets a page of 40 objects go at once.
 #[test]

@@ -424,9 +424,6 @@ impl WebSource {
 
     /// Closes all open connections, the user's end first.
     fn close(&mut self, now: Time) {
-        if self.config.requests == Requests::Multiplexed {
-            return; // each stream has been closed with its last byte
-        }
         for (connection, _) in (0..).zip(&self.connections).filter(|(_, connection)| connection.is_open) {
             let close = |end| Act { connection, end, action: Action::Close };
             self.acts.extend([End::User, End::Server].map(close));

@@ -14,13 +14,14 @@ use std::time::{Duration as StdDuration, Instant};
 
 use noq_proto::RttEstimator;
 use noq_proto::congestion::{Controller, ControllerFactory, ControllerMetrics, CubicConfig, NewRenoConfig};
-use units::{Duration, Time};
+use units::Time;
 
 use super::clock::{Clock, ours};
 use super::config::{Controllers, LEAST_WINDOW, QuicConfig};
 use super::lifetime::Ended;
 use super::qlog::{Heading, Metrics, Migration, Qlog};
 use super::rate::{Sent, SentPackets};
+use super::rtt::Rtt;
 use crate::congestion::{AckSample, Cause, Congestion, CongestionController, Event, Needs, Standard, Start};
 use crate::state::CongestionState;
 
@@ -76,33 +77,6 @@ struct News {
     newest: Option<Sent>,
 }
 
-/// Round-trip times, smoothed as in RFC 9002 section 5.3 without the acknowledgment's delay.
-#[derive(Debug, Default)]
-pub(super) struct Rtt {
-    pub smoothed: Option<Duration>,
-    pub variation: Duration,
-    pub min: Option<Duration>,
-    pub samples: u64,
-    pub sum: Duration,
-    pub latest: Duration,
-}
-
-impl Rtt {
-    fn add(&mut self, sample: Duration) {
-        self.latest = sample;
-        self.samples += 1;
-        self.sum += sample;
-        self.min = Some(self.min.map_or(sample, |min| min.min(sample)));
-        let Some(smoothed) = self.smoothed else {
-            (self.smoothed, self.variation) = (Some(sample), sample / 2);
-            return;
-        };
-        let deviation = smoothed.max(sample).saturating_sub(smoothed.min(sample));
-        self.variation = (self.variation * 3 + deviation) / 4;
-        self.smoothed = Some((smoothed * 7 + sample) / 8);
-    }
-}
-
 /// Where the library's pacer lets everything through.
 const UNPACED: u64 = 1 << 50;
 
@@ -110,6 +84,7 @@ impl Core {
     pub fn new(facts: Facts) -> Core {
         Core {
             control: Control::new(&facts),
+            rtt: Rtt::new(facts.config.max_ack_delay),
             facts,
             packets: SentPackets::new(),
             news: News::default(),
@@ -117,7 +92,6 @@ impl Core {
             prior: None,
             established: false,
             marks: [0; 2],
-            rtt: Rtt::default(),
             reductions: 0,
             timeouts: 0,
             log: None,
@@ -127,8 +101,7 @@ impl Core {
 
     /// Goes on counting where the controller of the connection before has stopped.
     pub fn follow(&mut self, before: &mut Core) {
-        let Rtt { samples, sum, .. } = before.rtt;
-        self.rtt = Rtt { samples, sum, ..Rtt::default() };
+        self.rtt.follow(&before.rtt);
         (self.reductions, self.timeouts) = (before.reductions, before.timeouts);
         self.log = before.log.take();
     }
@@ -138,8 +111,7 @@ impl Core {
         self.control = Control::new(&self.facts);
         self.packets = SentPackets::new();
         (self.news, self.recovery, self.prior, self.established) = (News::default(), None, None, false);
-        let Rtt { samples, sum, .. } = self.rtt;
-        self.rtt = Rtt { samples, sum, ..Rtt::default() };
+        self.rtt.begin_anew();
     }
 
     /// Logs the beginning of a connection after the first; `addresses` as of [`Qlog::new`].
@@ -292,16 +264,16 @@ impl Core {
         }
     }
 
-    /// An acknowledgment is over: `in_flight` bytes are left, and the application may have had nothing more to send.
-    fn end_acks(&mut self, now: Time, in_flight: u64, app_limited: bool) {
+    /// An acknowledgment is over: `in_flight` bytes are left, the application may have had nothing more to send, and
+    /// `largest` is the largest packet of its space that has been acknowledged.
+    fn end_acks(&mut self, now: Time, in_flight: u64, app_limited: bool, largest: Option<u64>) {
         // Packets of the handshake leave with their keys, and the library does not report it.
         self.packets.in_flight = self.packets.in_flight.min(in_flight.div_ceil(20) as u32);
         let News { delivered, lost, in_flight_before, newest } = std::mem::take(&mut self.news);
+        let rtt = if delivered > 0 { self.rtt.sample(now, largest) } else { None };
         let Some(newest) = newest else { return };
-        let sample = now.since(newest.at);
-        self.rtt.add(sample);
         let (srtt, min_rtt) = (self.rtt.smoothed.unwrap_or_default(), self.rtt.min.unwrap_or_default());
-        if !std::mem::replace(&mut self.established, true) {
+        if self.rtt.smoothed.is_some() && !std::mem::replace(&mut self.established, true) {
             self.tell(now, Event::Established { srtt });
         }
         if self.recovery.is_some_and(|recovery| newest.at > recovery.since) {
@@ -315,7 +287,8 @@ impl Core {
         let state = self.state();
         if let Control::Own { controller, takes_marks, .. } = &mut self.control {
             let marked = if *takes_marks { marked } else { 0 };
-            let window_limited = self.packets.usage.is_window_limited(controller.window(), *takes_marks, sample);
+            let window_limited =
+                self.packets.usage.is_window_limited(controller.window(), *takes_marks, self.rtt.latest);
             controller.on_ack(&AckSample {
                 now,
                 acked: delivered,
@@ -327,7 +300,7 @@ impl Core {
                 in_flight: self.packets.in_flight,
                 una,
                 nxt,
-                rtt: Some(sample),
+                rtt,
                 srtt,
                 min_rtt,
                 rate,
@@ -513,7 +486,7 @@ impl Controller for Shared {
     fn on_end_acks(&mut self, now: Instant, in_flight: u64, app_limited: bool, largest: Option<u64>) {
         let mut core = self.lock();
         let at = core.facts.clock.time(now);
-        core.end_acks(at, in_flight, app_limited);
+        core.end_acks(at, in_flight, app_limited, largest);
         Shared::theirs(&mut core, |theirs| theirs.on_end_acks(now, in_flight, app_limited, largest));
         core.log_metrics(at, in_flight, app_limited);
     }

@@ -1,6 +1,7 @@
 //! The frames of a datagram, read from its bytes (RFC 9000 sections 17 and 19): possible as nothing is encrypted.
 
 use super::handshake::TAG;
+use super::rtt::Acknowledgment;
 
 /// A visitor of the frames of a datagram.
 pub(super) trait Visitor {
@@ -9,6 +10,9 @@ pub(super) trait Visitor {
 
     /// A datagram (RFC 9221).
     fn datagram(&mut self);
+
+    /// An acknowledgment.
+    fn acknowledgment(&mut self, _acknowledgment: Acknowledgment) {}
 
     /// An acknowledgment with the count of marked packets.
     fn marks(&mut self, _marked: u64) {}
@@ -76,6 +80,12 @@ impl Packet {
     fn new(first: u8, number: &[u8], bytes: usize) -> Packet {
         let value = number.iter().fold(0, |value, byte| value << 8 | u64::from(*byte));
         Packet { kind: PacketKind::of(first), number: [value, number.len() as u64], bytes }
+    }
+
+    /// A packet with a number of one byte.
+    #[cfg(test)]
+    pub fn numbered(kind: PacketKind, number: u64) -> Packet {
+        Packet { kind, number: [number & 0xff, 1], bytes: 0 }
     }
 
     /// Returns the full packet number where `expected` comes next (RFC 9000 section A.3).
@@ -170,7 +180,7 @@ fn frames(payload: &[u8], visitor: &mut impl Visitor) -> Option<()> {
         match kind {
             0x00 | 0x01 | 0x1e | 0x1f => {}
             kind @ (0x02 | 0x03) => {
-                reader.varints(2)?;
+                visitor.acknowledgment(Acknowledgment { largest: reader.varint()?, delay: reader.varint()? });
                 let ranges = reader.varint()? as usize;
                 reader.varints(1 + 2 * ranges)?;
                 if kind == 0x03 {

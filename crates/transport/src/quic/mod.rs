@@ -36,6 +36,8 @@ mod rate;
 #[cfg(not(target_family = "wasm"))]
 mod received;
 #[cfg(not(target_family = "wasm"))]
+mod rtt;
+#[cfg(not(target_family = "wasm"))]
 mod streams;
 #[cfg(not(target_family = "wasm"))]
 mod usage;

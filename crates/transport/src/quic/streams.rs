@@ -5,10 +5,11 @@ use std::sync::Arc;
 
 use noq_proto::StreamId;
 
-use super::frames::Visitor;
+use super::frames::{Packet, Visitor};
 use super::lifetime::Resume;
 use super::packet::{Answered, Content};
 use super::received::Received;
+use super::rtt::Acknowledgment;
 
 /// The first stream, of which each direction is the byte stream of a flow.
 pub(super) const FIRST: u64 = 0;
@@ -131,11 +132,20 @@ pub(super) struct Outgoing<'a> {
     /// How often its data were sent before: 0 in the first transmission.
     pub sent_before: u32,
     pub data_bytes: u64,
+    /// By space of numbers, the packets that it holds.
+    pub packets: [Option<Packet>; 3],
 }
 
 impl<'a> Outgoing<'a> {
     pub fn new(sending: &'a mut Sending, names: Option<&'a Arc<Resume>>) -> Outgoing<'a> {
-        Outgoing { sending, names: names.map(|names| &**names), content: Content::None, sent_before: 0, data_bytes: 0 }
+        Outgoing {
+            sending,
+            names: names.map(|names| &**names),
+            content: Content::None,
+            sent_before: 0,
+            data_bytes: 0,
+            packets: [None; 3],
+        }
     }
 }
 
@@ -156,10 +166,15 @@ impl Visitor for Outgoing<'_> {
             *retransmissions += 1;
             *retransmissions
         });
-        if self.content == Content::None {
+        // New data of one stream may stand before those of another that are sent again.
+        if self.content == Content::None || self.sent_before == 0 && again {
             self.content = Content::Stream(at);
             self.sent_before = sent_before.unwrap_or(0);
         }
+    }
+
+    fn packet(&mut self, packet: Packet) {
+        self.packets[packet.kind.space()] = Some(packet);
     }
 
     fn datagram(&mut self) {
@@ -185,6 +200,15 @@ pub(super) struct Incoming<'a> {
     pub arrived: &'a mut Arrived,
     pub names: Option<&'a Resume>,
     pub marked: Option<u64>,
+    /// By space of numbers.
+    pub acknowledgments: [Option<Acknowledgment>; 3],
+    space: usize,
+}
+
+impl<'a> Incoming<'a> {
+    pub fn new(arrived: &'a mut Arrived, names: Option<&'a Resume>) -> Incoming<'a> {
+        Incoming { arrived, names, marked: None, acknowledgments: [None; 3], space: 0 }
+    }
 }
 
 impl Visitor for Incoming<'_> {
@@ -195,6 +219,14 @@ impl Visitor for Incoming<'_> {
     }
 
     fn datagram(&mut self) {}
+
+    fn packet(&mut self, packet: Packet) {
+        self.space = packet.kind.space();
+    }
+
+    fn acknowledgment(&mut self, acknowledgment: Acknowledgment) {
+        self.acknowledgments[self.space] = Some(acknowledgment);
+    }
 
     fn marks(&mut self, marked: u64) {
         self.marked = Some(marked);

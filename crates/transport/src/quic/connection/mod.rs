@@ -39,6 +39,10 @@ pub(crate) struct Connection {
     waiting: Vec<u32>,
     /// One past the streams that the client has opened.
     opened: u64,
+    /// The application has a stream for each request.
+    by_requests: bool,
+    /// The application writes nothing more.
+    closed: bool,
     counters: Counters,
     delivered: u64,
     numbers: u64,
@@ -86,6 +90,8 @@ impl Connection {
             grown: BTreeMap::new(),
             waiting: Vec::new(),
             opened: FIRST,
+            by_requests: false,
+            closed: false,
             counters: Counters::default(),
             delivered: 0,
             numbers: 0,
@@ -120,6 +126,7 @@ impl Connection {
         let stream = self.streams.entry(id_of(number)).or_default();
         stream.unwritten += bytes;
         (stream.closes, stream.asks) = (true, true);
+        self.by_requests = true;
     }
 
     /// The next stream on which more has arrived since it was asked last, and all that has.
@@ -139,9 +146,10 @@ impl Connection {
         self.control.lock().log.iter_mut().for_each(|log| log.take(records));
     }
 
-    /// Nothing more is written.
+    /// Nothing more is written, on no stream.
     pub fn close(&mut self) {
         self.streams.entry(FIRST).or_default().closes = true;
+        self.closed = true;
     }
 
     /// A datagram of the other end arrives.
@@ -155,13 +163,15 @@ impl Connection {
         let Answered { written, read } = &mut self.answered;
         *written = packet.answered.written.max(*written);
         *read = packet.answered.read.max(*read);
-        self.control.lock().log_datagram(now, Heading::Received, packet.number, &packet.bytes);
-        let names = self.resume.as_deref();
-        let mut incoming = Incoming { arrived: &mut self.arrived, names, marked: None };
+        let mut incoming = Incoming::new(&mut self.arrived, self.resume.as_deref());
         frames::read(&packet.bytes, &mut incoming);
+        let mut core = self.control.lock();
+        core.log_datagram(now, Heading::Received, packet.number, &packet.bytes);
+        core.rtt.read(&incoming.acknowledgments);
         if let Some(marked) = incoming.marked {
-            self.control.lock().count_marks(marked);
+            core.count_marks(marked);
         }
+        drop(core);
         let ecn = match packet.ecn {
             Ecn::NotEct => None,
             // The library knows one codepoint of two; which is sent, the controller says.
@@ -357,14 +367,17 @@ impl Connection {
         let bytes = &self.buffer[..transmit.size];
         let mut outgoing = Outgoing::new(&mut self.sending, self.resume.as_ref());
         frames::read(bytes, &mut outgoing);
-        let Outgoing { content, sent_before, data_bytes, .. } = outgoing;
+        let Outgoing { content, sent_before, data_bytes, packets, .. } = outgoing;
         self.counters.segments_sent += 1;
         self.counters.data_segments_sent += u64::from(content != Content::None);
         self.counters.data_bytes_sent += data_bytes;
         self.counters.retransmitted_segments += u64::from(sent_before > 0);
         let number = self.numbers;
         self.numbers += 1;
-        self.control.lock().log_datagram(now, Heading::Sent, number, bytes);
+        let mut core = self.control.lock();
+        packets.iter().flatten().for_each(|packet| core.rtt.send(now, packet));
+        core.log_datagram(now, Heading::Sent, number, bytes);
+        drop(core);
         let ecn = transmit
             .ecn
             .filter(|_| self.settings.config.sends_ect())
@@ -397,15 +410,21 @@ impl Connection {
         self.established
     }
 
-    /// Whether the other end has sent all that it will, and it has arrived.
+    /// Whether the other end has sent all that it will, and it has arrived. Where there are streams for each request,
+    /// the application knows that none will follow, and tells both ends.
     pub fn has_been_closed(&self) -> bool {
-        self.streams.get(&FIRST).is_some_and(|stream| stream.ended)
+        (self.closed || !self.by_requests) && self.all_streams(|stream| stream.ended)
     }
 
     /// Whether all that was written has arrived, and nothing more will be.
     pub fn has_finished(&self) -> bool {
-        let done = |stream: &Stream| stream.finished || stream.closes && self.settings.config.datagrams;
-        self.streams.get(&FIRST).is_some_and(done)
+        let datagrams = self.settings.config.datagrams;
+        (self.closed || !self.by_requests) && self.all_streams(|stream| stream.finished || stream.closes && datagrams)
+    }
+
+    /// Whether there was a stream and this holds of all that are not forgotten.
+    fn all_streams(&self, holds: impl Fn(&Stream) -> bool) -> bool {
+        self.streams.contains_key(&FIRST) && self.streams.values().all(holds)
     }
 
     /// Returns the counters of this end.
