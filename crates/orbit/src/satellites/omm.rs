@@ -4,6 +4,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
+use roxmltree::{Document, Node};
 use serde_json::Value;
 
 use crate::csv::{Line, rows};
@@ -74,8 +75,9 @@ pub fn parse_kvn(text: &str) -> Result<Vec<ElementSet>, ElementsError> {
         let Some((key, value)) = line.split_once('=').map(|(key, value)| (key.trim(), value.trim())) else {
             return Err(ElementsError::at(format!("line {i}"), format!("\"{line}\" must be KEYWORD = value")));
         };
-        // A unit may follow in brackets: `51.6 [deg]`.
-        let value = value.split_once('[').map_or(value, |(value, _)| value.trim());
+        // A unit may follow a number in brackets: `51.6 [deg]`.
+        let number = value.strip_suffix(']').and_then(|value| value.split_once('[')).map(|(number, _)| number.trim());
+        let value = number.filter(|number| number.parse::<f64>().is_ok()).unwrap_or(value);
         match records.last_mut() {
             Some((_, fields)) if key != "CCSDS_OMM_VERS" && !fields.contains_key(key) => {
                 fields.insert(key.to_owned(), value.to_owned());
@@ -86,30 +88,24 @@ pub fn parse_kvn(text: &str) -> Result<Vec<ElementSet>, ElementsError> {
     records.iter().map(|(i, fields)| set(&format!("the message at line {i}"), fields)).collect()
 }
 
-/// Reads the messages of an XML text: every `<omm>`, and in it every element that contains only text. That suffices for
-/// OMMs, which have neither relevant attributes nor nested elements of the same name.
+/// Reads the messages of an XML text: every `<omm>`, and in it every element without elements below. OMMs have neither
+/// relevant attributes nor nested elements of the same name.
 ///
 /// # Errors
-/// Names the record and the keyword that is wrong.
+/// The text is no XML, or a record is wrong: names it and the keyword.
 pub fn parse_xml(text: &str) -> Result<Vec<ElementSet>, ElementsError> {
-    let mut records: Vec<Fields> = Vec::new();
-    let mut pieces = text.split('<').skip(1).peekable();
-    while let Some(piece) = pieces.next() {
-        let Some((tag, content)) = piece.split_once('>') else {
-            return Err(ElementsError::general(format!("not XML: \"<{piece}\" is not closed")));
+    let document = Document::parse(text).map_err(|error| ElementsError::general(format!("not XML: {error}")))?;
+    let messages = document.descendants().filter(|node| node.tag_name().name() == "omm");
+    let fields = |message: Node| -> Fields {
+        let leaves = message.descendants().filter(|node| node.is_element() && node.first_element_child().is_none());
+        let field = |leaf: Node| {
+            // Comments may stand within.
+            let texts = leaf.children().filter(Node::is_text).filter_map(|node| node.text());
+            (leaf.tag_name().name().to_owned(), texts.collect::<String>().trim().to_owned())
         };
-        let name = tag.split_whitespace().next().unwrap_or_default();
-        if name == "omm" {
-            records.push(Fields::new());
-        }
-        let closed = pieces.peek().is_some_and(|next| next.strip_prefix('/').is_some_and(|end| end.starts_with(name)));
-        if let (Some(record), true) = (records.last_mut(), closed && !name.starts_with(['/', '!', '?'])) {
-            let unescaped =
-                content.replace("&lt;", "<").replace("&gt;", ">").replace("&quot;", "\"").replace("&apos;", "'");
-            record.insert(name.to_owned(), unescaped.replace("&amp;", "&").trim().to_owned());
-        }
-    }
-    records.iter().enumerate().map(|(i, fields)| set(&format!("record {}", i + 1), fields)).collect()
+        leaves.map(field).collect()
+    };
+    (1..).zip(messages).map(|(i, message)| set(&format!("record {i}"), &fields(message))).collect()
 }
 
 /// The elements of one message.
@@ -227,6 +223,17 @@ mod tests {
             parse_xml(&format!("<?xml version=\"1.0\"?><ndm>{body}{body}</ndm>")).unwrap(),
             [expected(), expected()]
         );
+        let prefixed =
+            body.replace("<omm", "<n:omm").replace("</omm", "</n:omm").replace("86.3973", "86.<!-- <x> -->3973");
+        assert_eq!(parse_xml(&format!("<n:ndm xmlns:n=\"urn:ndm\">{prefixed}</n:ndm>")).unwrap(), [expected()]);
+    }
+
+    #[test]
+    fn brackets_in_a_name_are_no_unit() {
+        let named = kvn().replace("DEMO 1", "SAT 1 [DTC]");
+        assert_eq!(parse_kvn(&named).unwrap()[0].name, "SAT 1 [DTC], \"A\"");
+        let number = kvn().replace("DEMO 1, \"A\"", "11 [DTC] B");
+        assert_eq!(parse_kvn(&number).unwrap()[0].name, "11 [DTC] B");
     }
 
     #[test]
@@ -257,7 +264,7 @@ mod tests {
             "the message at line 1: MEAN_ELEMENT_THEORY \"DSST\" must be SGP4 or SGP/SGP4 or SDP4"
         );
         assert_eq!(with("REF_FRAME = ", "REF_FRAME "), "line 4: \"REF_FRAME TEME\" must be KEYWORD = value");
-        assert_eq!(parse_xml("<omm><EPOCH").unwrap_err().to_string(), "not XML: \"<EPOCH\" is not closed");
+        assert!(parse_xml("<omm><EPOCH").unwrap_err().to_string().starts_with("not XML: "));
         assert_eq!(parse_xml("<omm></omm>").unwrap_err().to_string(), "record 1: OBJECT_NAME is missing");
     }
 

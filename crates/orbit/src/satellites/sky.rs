@@ -119,9 +119,20 @@ impl Sky {
 /// Reads two-line element sets or orbit mean-elements messages; the format is found from the text.
 ///
 /// # Errors
-/// The text is in neither format, or a line or record is wrong: the error names it.
+/// The text is in neither format, a line or record is wrong, or a satellite is there twice: the error names it.
 pub fn parse_elements(text: &str) -> Result<Vec<ElementSet>, ElementsError> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let sets = parse_any(text)?;
+    let mut known = BTreeSet::new();
+    match sets.iter().find(|set| set.number != 0 && !known.insert(set.number)) {
+        Some(ElementSet { name, number, .. }) => Err(ElementsError::general(format!(
+            "has the elements of {name} (catalogue number {number}) twice: keep those of one epoch"
+        ))),
+        None => Ok(sets),
+    }
+}
+
+fn parse_any(text: &str) -> Result<Vec<ElementSet>, ElementsError> {
     let mut lines = rows(text);
     let Some(line) = lines.next() else {
         return Err(ElementsError::general("is empty"));

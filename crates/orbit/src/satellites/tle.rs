@@ -124,7 +124,8 @@ impl Line<'_> {
     }
 
     fn integer(self, field: Field) -> Result<u32, ElementsError> {
-        let text = self.text[field.1.clone()].trim();
+        // A blank after the digits would shift them.
+        let text = self.text[field.1.clone()].trim_start();
         text.parse().ok().filter(|_| digits(text)).ok_or_else(|| self.refuse(&field, "must be digits"))
     }
 
@@ -235,6 +236,7 @@ mod tests {
             with(" 34.2682", "184.2682"),
             "line 2: the inclination (columns 9-16) \"184.2682\" must be between 0 and 180"
         );
+        assert_eq!(with("1859667", "185966 "), "line 2: the eccentricity (columns 27-33) \"185966 \" must be digits");
         assert_eq!(with("1859667", "185 667"), "line 2: the eccentricity (columns 27-33) \"185 667\" must be digits");
         assert_eq!(
             with("331.7664", "  nan   "),
