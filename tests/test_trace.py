@@ -273,6 +273,24 @@ def test_losses_at_any_time_are_not_those_of_epochs(tmp_path: Path, bursts_per_s
     assert found.parameters["burst_after_s"] == pytest.approx(1.0, abs=0.2)
 
 
+def test_rates_of_another_beginning_are_refused() -> None:
+    table = probes(120.0, 1)
+    at = "unix_time_s" if "unix_time_s" in table.columns else "time_s"
+    other = {"unix_time_s": "time_s", "time_s": "unix_time_s"}[at]
+    rates = pl.DataFrame({other: [float(second) for second in range(120)], "rate_down_mbps": [50.0] * 120})
+    with pytest.raises(to.ScenarioError, match="rates: needs time since 1970 where the round trips have it"):
+        to.trace.fit(table, rates=rates, resamples=2)
+    assert to.trace.fit(table, rates=rates.rename({other: at}), first_s=0.0, resamples=2).parameters["rate_mbps"]
+
+
+def test_a_round_trip_that_is_no_number_is_a_lost_probe(tmp_path: Path) -> None:
+    rows = [f"{n / 10},{'nan' if n % 10 == 3 else 40 + n % 7}" for n in range(1200)]
+    (tmp_path / "nan.csv").write_text("\n".join(["time_s,rtt_ms", *rows]))
+    table = to.trace.read(tmp_path / "nan.csv").table
+    assert table["rtt_ms"].null_count() == 120
+    assert not table["rtt_ms"].is_nan().any()
+
+
 def test_calibrate_writes_a_file_that_a_scenario_names(command: Command, here: Path) -> None:
     probes(1200.0, 2).write_csv("rtt.csv")
     done = command("calibrate", "rtt.csv", "--first", "12 s", "--summary", "a test", "--out", "mine.toml")
@@ -311,6 +329,8 @@ def test_columns_may_have_other_names(tmp_path: Path) -> None:
         ("time_s,rtt_ms\n0,40\nx,41\n2,40\n", 'line 3, column "time_s"'),
         ("time_s,rtt_s\n0,45000\n1,45000\n", "45000"),
         ("time_s,rtt_ms,loss_percent\n0,40,120\n1,40,0\n", "120"),
+        ("time_s,rtt_ms\n0,40\n1,-1\n", "row 2: rtt_ms -1 must be more than 0; that of a lost probe is empty"),
+        ("unix_time_s,rtt_ms\n1700000001.5,40\n1700000000.25,41\n", "time 1700000000.25 s is before 1700000001.5 s"),
     ],
 )
 def test_import_refuses_what_no_run_takes(command: Command, here: Path, text: str, says: str) -> None:

@@ -139,7 +139,8 @@ class SweepResult:
     def means(self) -> list[dict[str, Any]]:
         """For each point: `point`, its axes, `runs`, `failed`, and `metrics`: mean, 95 % interval and count by name.
 
-        A mean is None where there is no value, or one that is no number (0 / 0).
+        A mean is None where there is no value, or one that is no number (0 / 0). One value has no interval: both of its
+        ends are the mean.
         """
         import polars as pl
 

@@ -132,7 +132,8 @@ def fit(
 
     Args:
         table: `unix_time_s` or `time_s`, and `rtt_ms` (empty: lost), a probe each.
-        rates: `time_s` or `unix_time_s` and `rate_down_mbps`, in short intervals; without it the model has no rate.
+        rates: `time_s` or `unix_time_s`, as `table`, and `rate_down_mbps`, in short intervals; without it the model
+            has no rate.
         first_s: the second of the minute (below 15) at which epochs begin; by default the one that fits best.
         single_losses: whether data are lost by themselves as often as single probes. Mostly not: a gateway that has
             much to do leaves probes without an answer, and data lost as often would leave TCP a tenth of its rate.
@@ -141,10 +142,14 @@ def fit(
         source: where the measurements are from, and their licence.
 
     Raises:
-        ScenarioError: a column is missing, or there is too little.
+        ScenarioError: a column is missing, there is too little, or `rates` counts time from another beginning.
     """
     rows, first_s = epochs(table, first_s)
     parts = _parts(rows)
+    if rates is not None and ("unix_time_s" in rates.columns) != ("unix_time_s" in table.columns):
+        raise ScenarioError(
+            "rates: needs time since 1970 where the round trips have it, and only there: epochs go by it"
+        )
     values = {**_scalars(parts), **({} if rates is None else _rates(rates, first_s))}
     whole, bursts = parts["deviations"], parts["bursts"]
     parameters = {

@@ -434,15 +434,22 @@ def _timed(seconds: list[float], columns: Mapping[str, list[float | None]]) -> p
     """Rows in the order of time, of several at one instant the first. Times since 1970 stay so, by their name.
 
     Raises:
-        ScenarioError: time runs back.
+        ScenarioError: time runs back, or a round trip takes none.
     """
     at = "unix_time_s" if seconds and seconds[0] > _CALENDAR_S else "time_s"
-    table = pl.DataFrame({at: seconds, **columns}, strict=False).with_columns(pl.all().cast(pl.Float64))
+    table = pl.DataFrame({at: seconds, **columns}, strict=False).with_columns(pl.all().cast(pl.Float64).fill_nan(None))
+    for name in columns:
+        early = (table[name] <= 0).fill_null(value=False) if name.startswith("rtt_") else pl.Series([False])
+        if early.any():
+            row = early.arg_max() or 0
+            raise ScenarioError(
+                f"row {row + 1}: {name} {table[name][row]:g} must be more than 0; that of a lost probe is empty"
+            )
     back = (table[at].diff() < 0).fill_null(value=False)
     if back.any():
         row = back.arg_max() or 0
         raise ScenarioError(
-            f"row {row + 1}: time {table[at][row]:g} s is before {table[at][row - 1]:g} s, that of the row before"
+            f"row {row + 1}: time {table[at][row]!r} s is before {table[at][row - 1]!r} s, that of the row before"
         )
     table = table.unique(at, keep="first", maintain_order=True)
     # To the nanosecond since the start, to the microsecond since 1970: more digits a float does not have.
