@@ -151,6 +151,36 @@ def test_every_figure_of_a_run_has_its_numbers(recorded: to.Result) -> None:
     assert set(shares["high"].round(6)) <= {100.0, 0.0}
 
 
+def test_states_stand_at_their_instants_and_rates_at_the_begin_of_their_intervals(lab: to.Scenario) -> None:
+    edits = {"duration": "2.2 s", "path.delay": "1 ms", "last_hop.delay": "1 ms", "record.interval": "500 ms"}
+    result = lab.replace(edits).run()
+    series = result.series
+    assert series["time_s"].to_list() == [0.0, 0.5, 1.0, 1.5, 2.0]
+
+    of_window = plots.numbers(plots.window(result))
+    round_trip = of_window.filter(pl.col("series") == "smoothed RTT").drop_nans("y")
+    known = series.drop_nulls("srtt_s")
+    assert round_trip["x"].to_list() == pytest.approx(known["time_s"].to_list())
+    assert round_trip["y"].to_list() == pytest.approx((known["srtt_s"] * 1e3).to_list())
+    goodput = plots.numbers(plots.goodput(result)).filter(~pl.col("series").str.starts_with("mean"))
+    assert goodput["x"].to_list() == pytest.approx(series["time_s"].to_list()[:-1])
+    assert goodput["y"].to_list() == pytest.approx((series["goodput_bps"] / 1e6).to_list()[1:])
+
+
+def test_users_who_opened_nothing_are_not_in_their_figure(lab: to.Scenario) -> None:
+    flows = [
+        {"count": count, "transport": {"kind": "tcp"}, "traffic": {"kind": "bulk", "size": "200 kB", "start": start}}
+        for count, start in ((3, "0 s"), (2, "1 s"), (2, "5 s"))
+    ]
+    result = lab.replace({"duration": "2 s", "flows": flows}).run()
+
+    users = result.summary["users"]
+    goodput = plots.users._goodput_of_users(result)
+    assert len(goodput) == users["count"] == 5
+    found = [goodput.min(), goodput.mean(), goodput.max()]
+    assert found == pytest.approx([users[f"goodput_{name}_bps"] for name in ("min", "mean", "max")])
+
+
 def test_a_timeline_is_the_series_of_its_flow(recorded: to.Result) -> None:
     figure = plots.timeline(recorded, flow=1, from_s=5.0, until_s=10.0)
 

@@ -198,6 +198,7 @@ def test_the_key_numbers_are_those_of_the_summary(results: Path) -> None:
     assert tiles["Goodput"] == number(result.goodput_bps / 1e6, 4)
     assert tiles["Round-trip time, mean"] == number(1e3 * flow["rtt_mean_s"], 4)
     assert tiles["Timeouts"] == str(flow["rto_events"])
+    assert tiles["Packets lost"] == number(100 * flow["loss_ratio"], 3)
     counts = harq["decoded_after"]
     sent = sum(place * count for place, count in enumerate(counts, start=1)) + len(counts) * harq["failed"]
     assert tiles["Transmissions of a packet"] == number(sent / (sum(counts) + harq["failed"]), 3)

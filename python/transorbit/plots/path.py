@@ -8,7 +8,7 @@ import polars as pl
 
 from transorbit._jumps import DRIFT_S_PER_S, JITTERS, jumps
 from transorbit.plots import heading, style
-from transorbit.plots.run import bins_of, figure, first_flow
+from transorbit.plots.run import figure, first_flow, instants, intervals
 
 if TYPE_CHECKING:
     from typing import Unpack
@@ -63,7 +63,7 @@ def _range(ax: Axes, series: pl.DataFrame) -> None:
     """The median and the range of most samples of a delay that jitters: no jump of it is an event."""
     value = pl.col("path_delay_s")
     ends = [value.quantile(share).alias(name) for name, share in (("low", 0.05), ("middle", 0.5), ("high", 0.95))]
-    binned = bins_of(series, _JITTER_BINS).group_by("bin", maintain_order=True).agg(ends)
+    binned = instants(series, _JITTER_BINS).group_by("bin", maintain_order=True).agg(ends)
     look: Any = {"color": style.SKY, "alpha": 0.4, "linewidth": 0, "label": "5 to 95 %"}
     ax.fill_between(binned["bin"], binned["low"], binned["high"], step="post", **look)
     ax.step(binned["bin"], binned["middle"], where="post", color=style.BLUE, label="median")
@@ -100,19 +100,19 @@ def return_link(result: Result, **look: Unpack[style.Look]) -> Figure | None:
     if "waiting_datagrams" not in series.columns:
         return None
     binned = (
-        bins_of(first_flow(result), _BINS)
+        intervals(first_flow(result), _BINS)
         .group_by("bin", maintain_order=True)
         .agg(
             pl.sum("random_packets", "random_lost", "random_slots", "granted_slots", "used_slots"),
             pl.mean("waiting_datagrams"),
+            # The last bin may not be full.
+            lasts_s=pl.max("time_s") - pl.first("bin"),
         )
         .with_columns(
             load=(pl.col("random_packets") / pl.col("random_slots")).fill_nan(0.0),
             lost=(pl.col("random_lost") / pl.col("random_slots")).fill_nan(0.0),
         )
     )
-    starts = binned["bin"]
-    width = (starts[1] - starts[0] if len(starts) > 1 else result.numbers["simulated_s"]) or 1.0
     random, dedicated = (binned[name].sum() > 0 for name in ("random_packets", "granted_slots"))
     if not (random or dedicated):
         return None
@@ -127,8 +127,8 @@ def return_link(result: Result, **look: Unpack[style.Look]) -> Figure | None:
             heading.above(ax)
         if dedicated:
             ax = next(panels)
-            ax.plot(binned["bin"], binned["granted_slots"] / width, color=style.SKY, label="granted")
-            ax.plot(binned["bin"], binned["used_slots"] / width, color=style.BLUE, label="used")
+            ax.plot(binned["bin"], binned["granted_slots"] / binned["lasts_s"], color=style.SKY, label="granted")
+            ax.plot(binned["bin"], binned["used_slots"] / binned["lasts_s"], color=style.BLUE, label="used")
             ax.set_ylabel("Dedicated access\n(slots per s)")
             heading.above(ax)
         ax = next(panels)

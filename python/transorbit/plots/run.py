@@ -86,7 +86,7 @@ def window(result: Result, **look: Unpack[style.Look]) -> Figure | None:
 def harq(result: Result, **look: Unpack[style.Look]) -> Figure | None:
     """How many transmissions the packets of each moment needed, under the channel's attenuation where it has one."""
     attenuation = first_flow(result).drop_nulls("attenuation_db")
-    counts = [name for name in result.series.columns if name.startswith("decoded_after_")]
+    counts = _decoded(result)
     fades = attenuation["attenuation_db"].n_unique() > 1
     if not counts or not (fades or len(counts) > 1):
         return None
@@ -102,13 +102,13 @@ def harq(result: Result, **look: Unpack[style.Look]) -> Figure | None:
 
 def queue(result: Result, **look: Unpack[style.Look]) -> Figure | None:
     """The queue before the last hop, and the coded rate that leaves it."""
-    series = _queue_series(result)
-    if not (series["max"].max() or series["coded_bps"].max()):
+    waiting, load = _queue_series(result), _load_series(result)
+    if not (waiting["max"].max() or load["coded_bps"].max()):
         return None
     with figure("Queue and load of the last hop", result, look, rows=2, height=4.4) as (fig, [top, low]):
         queue_panel(top, result)
         heading.above(top)
-        low.plot(series["bin"], series["coded_bps"], color=style.GREEN)
+        low.plot(load["bin"], load["coded_bps"], color=style.GREEN)
         low.set_ylabel("Coded rate sent (Mbit/s)")
         low.set_ylim(bottom=0)
     return fig
@@ -120,7 +120,7 @@ def queue_delay(result: Result, **look: Unpack[style.Look]) -> Figure | None:
         return None
     # A wait below 10 µs is none to see.
     waited = pl.col("queue_delay_s").fill_nan(None).mean().clip(lower_bound=1e-5) * 1e3
-    series = _binned(result.series, _BINS, waited).drop_nulls("queue_delay_s")
+    series = _of_flows(instants(result.series, _BINS), waited).drop_nulls("queue_delay_s")
     if series.is_empty():
         return None
     with figure("Wait in the queue of the last hop", result, look) as (fig, [ax]):
@@ -171,8 +171,12 @@ def queue_panel(ax: Axes, result: Result) -> None:
 
 def harq_panel(ax: Axes, result: Result) -> None:
     """How many transmissions the packets of each moment needed."""
-    counts = [name for name in result.series.columns if name.startswith("decoded_after_")]
-    _stack(ax, _shares(first_flow(result), [*counts, "harq_failed"]))
+    _stack(ax, _shares(first_flow(result), [*_decoded(result), "harq_failed"]))
+
+
+def _decoded(result: Result) -> list[str]:
+    """The columns that count decoded packets, by their transmissions."""
+    return [name for name in result.series.columns if name.startswith("decoded_")]
 
 
 def _goodput_series(result: Result) -> pl.DataFrame:
@@ -180,24 +184,30 @@ def _goodput_series(result: Result) -> pl.DataFrame:
     seconds = result.numbers["simulated_s"]
     least = min(2 * _highest(result.flows, "rtt_mean_s"), seconds / _FEWEST_BINS)
     bins = int(min(_BINS, seconds / least)) if least > 0 else _BINS
-    return _binned(result.series, bins, pl.col("goodput_bps").mean() / 1e6)
+    return _of_flows(intervals(result.series, bins), pl.col("goodput_bps").mean() / 1e6)
 
 
 def _window_series(result: Result) -> pl.DataFrame:
     means = [pl.col("cwnd_packets").mean(), pl.col("ssthresh_packets").mean()]
-    return _binned(result.series, _BINS * 2, *means, pl.col("srtt_s").mean() * 1e3, pl.col("rto_s").mean() * 1e3)
+    times = (pl.col("srtt_s").mean() * 1e3, pl.col("rto_s").mean() * 1e3)
+    return _of_flows(instants(result.series, _BINS * 2), *means, *times)
 
 
 def _queue_series(result: Result) -> pl.DataFrame:
-    binned = bins_of(first_flow(result), _BINS * 2).group_by("bin", maintain_order=True)
     queue = pl.col("queue_packets")
-    return binned.agg(queue.mean().alias("mean"), queue.max().alias("max"), pl.col("coded_bps").mean() / 1e6)
+    binned = instants(first_flow(result), _BINS * 2).group_by("bin", maintain_order=True)
+    return binned.agg(queue.mean().alias("mean"), queue.max().alias("max"))
+
+
+def _load_series(result: Result) -> pl.DataFrame:
+    binned = intervals(first_flow(result), _BINS * 2).group_by("bin", maintain_order=True)
+    return binned.agg(pl.col("coded_bps").mean() / 1e6)
 
 
 def _attenuation(ax: Axes, series: pl.DataFrame) -> None:
     """The median as a line inside most of the range, upside down: a deep fade points down."""
     binned = (
-        bins_of(series, _HARQ_BINS)
+        instants(series, _HARQ_BINS)
         .group_by("bin", maintain_order=True)
         .agg(
             pl.col("attenuation_db").median().alias("median"),
@@ -223,7 +233,7 @@ def _attenuation(ax: Axes, series: pl.DataFrame) -> None:
 
 def _shares(series: pl.DataFrame, names: list[str]) -> pl.DataFrame:
     """Percent of the packets of each time bin by outcome; 0 where there was none."""
-    counts = bins_of(series, _HARQ_BINS).group_by("bin", maintain_order=True).agg(pl.col(names).sum())
+    counts = intervals(series, _HARQ_BINS).group_by("bin", maintain_order=True).agg(pl.col(names).sum())
     return counts.with_columns((pl.col(names) / pl.sum_horizontal(names) * 100).fill_nan(0))
 
 
@@ -236,7 +246,8 @@ def _stack(ax: Axes, shares: pl.DataFrame) -> None:
         failed = name == "harq_failed"
         top = [start + share for start, share in zip(bottom, shares[name], strict=True)]
         color = style.RED if failed else _DECODED[min(index, len(_DECODED) - 1)]
-        ax.stairs(top, edges, baseline=bottom, fill=True, color=color, label="never" if failed else f"{index + 1}")
+        label = "never" if failed else "more" if name == "decoded_later" else f"{index + 1}"
+        ax.stairs(top, edges, baseline=bottom, fill=True, color=color, label=label)
         bottom = top
     ax.set_ylim(0, 100)
     ax.set_ylabel("Packets decoded after\nn transmissions (%)")
@@ -273,27 +284,36 @@ def _spread(series: pl.DataFrame, column: str) -> pl.DataFrame:
     return spread.sort("time_s")
 
 
-def _binned(series: pl.DataFrame, bins: int, *columns: pl.Expr) -> pl.DataFrame:
-    """Each flow's columns, averaged in time bins when there are more rows than a plot can show."""
-    return (
-        bins_of(series, bins)
-        .group_by("flow", "bin", maintain_order=True)
-        .agg(*columns)
-        .rename({"bin": "time_s"})
-        .sort("flow", "time_s")
-    )
+def _of_flows(binned: pl.DataFrame, *columns: pl.Expr) -> pl.DataFrame:
+    """Each flow's columns in each bin."""
+    of_bins = binned.group_by("flow", "bin", maintain_order=True).agg(*columns)
+    return of_bins.rename({"bin": "time_s"}).sort("flow", "time_s")
 
 
-def bins_of(series: pl.DataFrame, bins: int) -> pl.DataFrame:
-    """Adds `bin`, the start of each row's time bin; at most `bins` of them. A row stands for the interval before it."""
-    times = series["time_s"]
-    span = float(times.max() or 0) - float(times.min() or 0)  # type: ignore[arg-type]
-    rows = times.n_unique()
-    width = span / min(bins, max(rows - 1, 1)) or 1.0
-    # A bin is a whole number of rows: uneven counts would show as ripples.
-    width = max(round(width / (span / max(rows - 1, 1) or 1.0)), 1) * (span / max(rows - 1, 1) or 1.0)
-    number = ((pl.col("time_s") / width - 1e-9).ceil() - 1).clip(lower_bound=0)
-    return series.with_columns((number * width).alias("bin"))
+def intervals(series: pl.DataFrame, bins: int) -> pl.DataFrame:
+    """Adds `bin`, the start of a row's time bin, for what is told of the interval before a row; at most `bins` of them.
+
+    The first row is left out: it has no interval.
+    """
+    times = pl.col("time_s")
+    width = _width(series, bins)
+    counted = series.filter(times > times.min()) if series["time_s"].n_unique() > 1 else series
+    return counted.with_columns(bin=((times / width - 1e-9).ceil() - 1).clip(lower_bound=0) * width)
+
+
+def instants(series: pl.DataFrame, bins: int) -> pl.DataFrame:
+    """Adds `bin`, the start of a row's time bin, for what is told of the instant of a row; at most about `bins`."""
+    width = _width(series, bins)
+    return series.with_columns(bin=(pl.col("time_s") / width + 1e-9).floor() * width)
+
+
+def _width(series: pl.DataFrame, bins: int) -> float:
+    """The width of a bin, a whole number of intervals: uneven counts would show as ripples."""
+    times = series["time_s"].unique().sort()
+    # The last interval may be shorter.
+    interval = float(times.diff().median() or 1.0)  # type: ignore[arg-type]
+    span = float(times[-1] - times[0]) if len(times) else 0.0
+    return max(round(span / bins / interval), 1) * interval
 
 
 def first_flow(result: Result) -> pl.DataFrame:

@@ -141,13 +141,12 @@ def _of_one_size(result: Result, done: list[dict[str, Any]], kinds: list[str], l
 
 
 def _goodput_of_users(result: Result) -> pl.Series:
-    """Bits per second of each user; over the whole run where a user has several flows, or one that ended."""
-    users = result.flows.group_by("user", maintain_order=True).agg(
-        pl.len().alias("flows"), pl.first("goodput_bps", "completion_s"), pl.sum("delivered_bytes")
-    )
-    of_run = pl.col("delivered_bytes") * 8 / result.numbers["simulated_s"]
-    goes_on = (pl.col("flows") == 1) & pl.col("completion_s").is_null()
-    return users.select(pl.when(goes_on).then("goodput_bps").otherwise(of_run).alias("goodput_bps")).to_series()
+    """Bits per second of each user who has opened a flow, from the first one's opening to the end of the run."""
+    opened = result.flows.drop_nulls("opened_s")
+    users = opened.group_by("user", maintain_order=True).agg(pl.sum("delivered_bytes"), pl.min("opened_s"))
+    since_s = result.numbers["simulated_s"] - pl.col("opened_s")
+    goodput = pl.when(since_s > 0).then(pl.col("delivered_bytes") * 8 / since_s).otherwise(0.0)
+    return users.select(goodput.alias("goodput_bps")).to_series()
 
 
 def _cdf(ax: Axes, values: Sequence[float]) -> None:

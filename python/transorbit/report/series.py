@@ -103,8 +103,10 @@ def add(page: Page, result: Result) -> None:
     stated = [quantity for quantity in _OF_APPLICATIONS if quantity.column in series.columns]
     quantities = [*OF_FLOWS, *stated, *(_OF_USERS if one["attenuation_db"].n_unique() > 1 else ())]
     quantities = [_suited(quantity, series) for quantity in quantities if _says_something(series, quantity.column)]
+    interval_s = _interval_s(one)
     page.text(
-        f"An instant every {_interval_s(one):.4g} s. Drag over a chart to zoom all of them in, double-click to see the "
+        (f"An instant every {interval_s:.4g} s. " if interval_s else "")
+        + "Drag over a chart to zoom all of them in, double-click to see the "
         "whole run again, and click on a name in a legend to hide or show its curve. With fingers: two zoom, one "
         "moves, a double tap shows all. SVG, PNG and CSV save a chart as it is shown.",
         kind="muted",
@@ -225,6 +227,8 @@ def _return_link(one: pl.DataFrame) -> Iterator[Chart]:
     counted = ["random_packets", "random_lost", "random_slots", "granted_slots", "used_slots"]
     sums = _stretches(one, _AVERAGES, pl.col(counted).sum(), pl.col("waiting_datagrams").max(), last="time_s")
     times = sums["time_s"].to_list()
+    # Of the last stretch there may be less.
+    lasts_s = sums["time_s"].diff().fill_null(times[0])
     if sums["random_packets"].sum():
         load = sums.select((pl.col("random_packets", "random_lost") / pl.col("random_slots")).fill_nan(0.0))
         curves = [
@@ -234,7 +238,7 @@ def _return_link(one: pl.DataFrame) -> Iterator[Chart]:
         yield Chart("Random access", "packets per slot", times, curves)
     if sums["granted_slots"].sum():
         curves = [
-            Series(label, sums[name].to_list(), color=color, step=True)
+            Series(label, (sums[name] * times[0] / lasts_s).to_list(), color=color, step=True)
             for color, name, label in ((5, "granted_slots", "granted"), (0, "used_slots", "used"))
         ]
         yield Chart("Dedicated access", f"slots in {times[0]:.3g} s", times, curves)
@@ -340,10 +344,11 @@ def _scaled(quantity: Quantity) -> pl.Expr:
 
 
 def _averaged(name: str, instants: int) -> pl.Expr:
-    """The average of the intervals that end at an instant and shortly before."""
+    """The average of the intervals that end at an instant and shortly before; none ends at the first."""
     import polars as pl
 
-    return pl.col(name).rolling_mean(_stretch(instants), min_samples=1)
+    ended = pl.when(pl.int_range(pl.len()) > 0).then(pl.col(name))
+    return ended.rolling_mean(_stretch(instants), min_samples=1).alias(name)
 
 
 def _stretch(instants: int) -> int:

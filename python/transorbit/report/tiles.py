@@ -50,13 +50,13 @@ def _rates(result: Result) -> Iterator[Tile]:
 
 def _losses(summary: dict[str, Any]) -> Iterator[Tile]:
     flows = summary["flows"]
-    sent = sum(flow["sent_packets"] for flow in flows)
     words = _columns.lost()
     lost = {key: sum(flow[key] for flow in flows) for key in words}
-    if sent:
+    # Packets in flight at the end have no fate yet.
+    if settled := sum(flow["received_packets"] for flow in flows) + sum(lost.values()):
         main = max(lost, key=lambda key: lost[key]) if any(lost.values()) else None
         note = "nothing was lost" if main is None else f"mostly {words[main]}"
-        yield Tile("Packets lost", number(100 * sum(lost.values()) / sent, 3), "%", note)
+        yield Tile("Packets lost", number(100 * sum(lost.values()) / settled, 3), "%", note)
     tcp = [flow for flow in flows if flow["congestion"] is not None]
     if of_tcp := sum(flow["sent_packets"] for flow in tcp):
         again, spurious = (
