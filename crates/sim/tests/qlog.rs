@@ -152,16 +152,19 @@ fn round_trips_are_timed_by_the_largest_packet_that_is_new() {
             let Some(kind) = data["header"]["packet_type"].as_str() else { continue };
             let frames = data["frames"].as_array().into_iter().flatten();
             if event["name"] == "transport:packet_sent" {
-                let asks = frames.clone().any(|frame| !["ack", "padding"].contains(&frame["frame_type"].as_str().unwrap()));
+                let asks =
+                    frames.clone().any(|frame| !["ack", "padding"].contains(&frame["frame_type"].as_str().unwrap()));
                 sent.insert((kind, data["header"]["packet_number"].as_u64().unwrap()), (time.unwrap(), asks));
             } else if event["name"] == "transport:packet_received" {
                 for frame in frames.filter(|frame| frame["frame_type"] == "ack") {
                     let ranges = frame["acked_ranges"].as_array().unwrap().iter();
-                    let ranges: Vec<Vec<u64>> =
-                        ranges.map(|range| range.as_array().unwrap().iter().filter_map(Value::as_u64).collect()).collect();
+                    let ranges: Vec<Vec<u64>> = ranges
+                        .map(|range| range.as_array().unwrap().iter().filter_map(Value::as_u64).collect())
+                        .collect();
                     let last = *ranges.iter().flatten().max().unwrap();
                     let numbers = ranges.iter().flat_map(|range| range[0]..=*range.last().unwrap());
-                    let acked: Vec<_> = numbers.filter_map(|number| Some((number, sent.remove(&(kind, number))?))).collect();
+                    let acked: Vec<_> =
+                        numbers.filter_map(|number| Some((number, sent.remove(&(kind, number))?))).collect();
                     let is_new = largest.insert(kind, last).is_none_or(|before| last > before);
                     if is_new && acked.iter().any(|(_, (_, asks))| *asks) {
                         let (_, (at, _)) = acked.iter().find(|(number, _)| *number == last).unwrap();
