@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 import pytest
+from matplotlib.figure import Figure
 
 import transorbit as to
 from conftest import ROOT
@@ -165,6 +166,39 @@ def test_states_stand_at_their_instants_and_rates_at_the_begin_of_their_interval
     goodput = plots.numbers(plots.goodput(result)).filter(~pl.col("series").str.starts_with("mean"))
     assert goodput["x"].to_list() == pytest.approx(series["time_s"].to_list()[:-1])
     assert goodput["y"].to_list() == pytest.approx((series["goodput_bps"] / 1e6).to_list()[1:])
+
+
+def test_bins_hold_as_many_instants_each() -> None:
+    series = pl.DataFrame({"time_s": [n * 0.3 for n in range(1000)]})
+    for bins in (7, 300, 998, 999, 2000):
+        at, over = plots.run.instants(series, bins), plots.run.intervals(series, bins)
+        assert (len(at), len(over)) == (1000, 999)
+        assert over["bin"].n_unique() <= bins
+        for found in (at, over):
+            counts = found.group_by("bin", maintain_order=True).len()["len"]
+            assert counts[:-1].n_unique() <= 1
+            assert counts[-1] <= counts[0]
+        assert (at["bin"] <= at["time_s"]).all()
+        assert (over["bin"] < over["time_s"]).all()
+    assert plots.run.intervals(series.head(1), 300)["bin"].to_list() == [0.0]
+
+
+def test_a_state_that_is_known_late_stands_at_its_instant() -> None:
+    edits = {"duration": "0.6 s", "record.interval": "500 ms"}
+    result = to.Scenario.load(ROOT / "scenarios/game.toml").replace(edits).run()
+    assert result.series.drop_nulls("down_delay_s")["time_s"].unique().to_list() == [0.5]
+    figure = Figure()
+    plots.application.panel(figure.subplots(), result, plots.application.DOWN)
+    assert set(plots.numbers(figure)["x"]) == {0.5}
+
+
+def test_the_return_link_waits_at_instants() -> None:
+    edits = {"duration": "3 s", "record.interval": "500 ms"}
+    result = to.Scenario.load(ROOT / "scenarios/geo-dvbrcs2.toml").replace(edits).run()
+    one = result.series.filter(flow=0)
+    found = plots.numbers(plots.return_link(result)).filter(pl.col("panel").str.starts_with("Waiting"))
+    assert found["x"].to_list() == one["time_s"].to_list()
+    assert found["y"].to_list() == one["waiting_datagrams"].to_list()
 
 
 def test_users_who_opened_nothing_are_not_in_their_figure(lab: to.Scenario) -> None:

@@ -138,10 +138,10 @@ units::report! {
         /// Packets of random access that were not.
         lost_packets: u64,
         /// Packet loss rate: lost packets as a share of both; `null` without any.
-        (0.0, 1.0) plr: Option<f64>,
+        ([0.0, 1.0]) plr: Option<f64>,
         /// Packets sent by random access for each slot of random access, over all frames of the run; `null` without
         /// such slots.
-        (0.0, f64::INFINITY) normalized_load: Option<f64>,
+        (units::report::NEVER_NEGATIVE) normalized_load: Option<f64>,
         /// Slots in the burst time plans.
         dedicated_slots_granted: u64,
         /// Those in which something was sent.

@@ -56,7 +56,7 @@ macro_rules! drop_reasons {
         }
 
         /// Of each reason: its key in the report and what that means.
-        const LINES: &[Line] = &[$(Line::new::<u64>($key, None, concat!($($doc),+))),+];
+        const LINES: &[Line] = &[$(Line::count($key, None, concat!($($doc),+))),+];
     };
 }
 

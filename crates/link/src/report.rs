@@ -37,9 +37,9 @@ units::report! {
         /// Bits of decoded packets per second, with their headers and without padding.
         "Useful rate of the last hop" useful_bps: f64,
         /// `useful_bps` over `coded_bps`: useful bits for each coded bit, 0 to 1; `null` if none was sent.
-        (0.0, 1.0) spectral_efficiency: Option<f64>,
+        ([0.0, 1.0]) spectral_efficiency: Option<f64>,
         /// Share of the time in which the link was sending.
-        (0.0, 1.0) utilisation: f64,
+        ([0.0, 1.0]) utilisation: f64,
         /// Share of the time in which it rested although packets waited, because the reliability scheme had no process
         /// free for them.
         stalled_ratio: f64,
@@ -60,7 +60,7 @@ units::report! {
         /// Packets that were started and given up at handovers.
         abandoned: u64,
         /// Coded bits sent for a packet, on average over all packets whose fate is known; `null` if there was none.
-        (0.0, f64::INFINITY) bits_per_packet_mean: Option<f64>,
+        (units::report::NEVER_NEGATIVE) bits_per_packet_mean: Option<f64>,
         /// Packets that were started.
         started: u64,
         /// Transmissions that arrived.

@@ -77,7 +77,7 @@ units::report! {
         /// Mean [quality of experience](models/video.md) of a segment by the linear model of Yin and others (2015).
         qoe: Option<f64>,
         /// [Mean opinion score](models/video.md) of the stalls alone, 1.5 to 5.
-        (1.0, 5.0) mos: Option<f64>,
+        ([1.5, 5.0]) mos: Option<f64>,
         /// Throughput of the segments: their bits over the time from the request of each to its last byte.
         throughput_bps: Option<f64>,
         /// Media in the buffer at the end of the run.
@@ -127,7 +127,7 @@ units::report! {
         latency_max_s: Option<f64>,
         /// [Mean opinion score](models/video.md) of the stalls alone, 1.5 to 5; `null` where frames were skipped, of
         /// which it knows nothing.
-        (1.0, 5.0) mos: Option<f64>,
+        ([1.5, 5.0]) mos: Option<f64>,
     }
 }
 
@@ -173,6 +173,6 @@ units::report! {
         /// Mean absolute changes of the delay from one packet to the next, of both ways together.
         jitter_s: Option<f64>,
         /// [Mean opinion score](models/game.md) by the G-model of Quake IV, 1 to 4.37.
-        (1.0, 5.0) mos: Option<f64>,
+        ([1.0, 4.37]) mos: Option<f64>,
     }
 }

@@ -9,7 +9,7 @@ pub struct Line {
     pub label: Option<&'static str>,
     /// The meaning, as Markdown. Line breaks do not count.
     pub meaning: &'static str,
-    /// The least and the most that it can be, infinite where there is none; see [`Line::scale`] for `None`.
+    /// The ends of its scale, infinite where there is none; see [`Line::scale`] for `None`.
     pub scale: Option<[f64; 2]>,
     /// The keys below, of a report within a report.
     pub below: fn() -> Vec<Line>,
@@ -39,12 +39,18 @@ const SCALES: &[(&[&str], [f64; 2])] = &[
     (&["bps", "kbps", "mbps", "pps", "s", "ms", "bytes", "packets"], NEVER_NEGATIVE),
 ];
 
-const NEVER_NEGATIVE: [f64; 2] = [0.0, f64::INFINITY];
+/// The scale of amounts: 0 or more.
+pub const NEVER_NEGATIVE: [f64; 2] = [0.0, f64::INFINITY];
 
 impl Line {
-    /// A key of type `T` without keys below.
-    pub const fn new<T: Reported>(name: &'static str, label: Option<&'static str>, meaning: &'static str) -> Line {
-        Line { name, label, meaning, scale: T::SCALE, below: Vec::new }
+    /// A key without keys below.
+    pub const fn new(name: &'static str, label: Option<&'static str>, meaning: &'static str) -> Line {
+        Line { name, label, meaning, scale: None, below: Vec::new }
+    }
+
+    /// A count without keys below.
+    pub const fn count(name: &'static str, label: Option<&'static str>, meaning: &'static str) -> Line {
+        Line { scale: Some(NEVER_NEGATIVE), ..Line::new(name, label, meaning) }
     }
 
     /// The unit that the name ends in.
@@ -52,7 +58,7 @@ impl Line {
         UNITS.iter().find(|(ending, _)| ends_in(self.name, ending)).map(|&(_, unit)| unit)
     }
 
-    /// The least and the most that it can be; where none are declared, those of the name's ending.
+    /// The ends of the scale on which it is: no value lies beyond. Where none are declared, those of the name's ending.
     pub fn scale(&self) -> [f64; 2] {
         let by_name = || {
             let (_, scale) = SCALES.iter().find(|(endings, _)| endings.iter().any(|end| ends_in(self.name, end)))?;
@@ -71,7 +77,7 @@ pub trait Reported {
     /// Whether it is a number.
     const IS_NUMBER: bool = false;
 
-    /// The least and the most that a value of its type can be, if they are known from the type.
+    /// The ends of the scale, if they are known from the type.
     const SCALE: Option<[f64; 2]> = None;
 
     /// The keys of a report; none of a number or a text.
@@ -138,8 +144,8 @@ impl<T: Reported> Reported for Vec<T> {
 impl<K, V: Reported> Reported for std::collections::BTreeMap<K, V> {}
 
 /// Declares a report: a struct with `Serialize` whose fields are keys, each with its meaning as documentation comment,
-/// perhaps a label before the name, before that the ends of its scale, as `(1.0, 5.0)`, where they are not those of
-/// its type or name, and before that how it is written:
+/// perhaps a label before the name, before that its scale, as `([1.0, 5.0])`, where it is not that of its type or name,
+/// and before that how it is written:
 ///
 /// - `optional`: left out where there is none;
 /// - `flat`: its keys are among those of the report.
@@ -148,8 +154,8 @@ impl<K, V: Reported> Reported for std::collections::BTreeMap<K, V> {}
 #[macro_export]
 macro_rules! report {
     ($(#[$meta:meta])* pub struct $name:ident {
-        $($(#[doc = $doc:literal])+ $([$how:ident])? $(($low:expr, $high:expr))? $($label:literal)?
-            $field:ident: $type:ty),+ $(,)?
+        $($(#[doc = $doc:literal])+ $([$how:ident])? $(($scale:expr))? $($label:literal)? $field:ident: $type:ty),+
+            $(,)?
     }) => {
         $crate::__report_struct! { [$(#[$meta])* $name] [] $([$($doc)+] [$($how)?] $field $type;)+ }
 
@@ -157,7 +163,7 @@ macro_rules! report {
             fn lines() -> Vec<$crate::report::Line> {
                 let mut lines = Vec::new();
                 $($crate::__report_line!(
-                    lines, [$($how)?], [$($low, $high)?], stringify!($field), [$($label)?], concat!($($doc),+), $type
+                    lines, [$($how)?], [$($scale)?], stringify!($field), [$($label)?], concat!($($doc),+), $type
                 );)+
                 lines
             }
@@ -199,14 +205,14 @@ macro_rules! __report_line {
         $lines.extend(<$type as $crate::report::Reported>::lines());
     };
     (
-        $lines:ident, [$($how:ident)?], [$($low:expr, $high:expr)?], $name:expr, [$($label:literal)?], $meaning:expr,
+        $lines:ident, [$($how:ident)?], [$($scale:expr)?], $name:expr, [$($label:literal)?], $meaning:expr,
         $type:ty
     ) => {
         $lines.push($crate::report::Line {
             name: $name,
             label: None$(.or(Some($label)))?,
             meaning: $meaning,
-            scale: None$(.or(Some([$low, $high])))?.or(<$type as $crate::report::Reported>::SCALE),
+            scale: None$(.or(Some($scale)))?.or(<$type as $crate::report::Reported>::SCALE),
             below: <$type as $crate::report::Reported>::lines,
         });
     };

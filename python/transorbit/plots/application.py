@@ -91,7 +91,7 @@ def game(result: Result, **look: Unpack[style.Look]) -> Figure | None:
 def panel(ax: Axes, result: Result, state: State) -> None:
     """A state over time: a line for each flow that has it, or the median and the range of most of them."""
     value = pl.col(state.column)
-    series = run.instants(result.series.drop_nulls(state.column), _BINS)
+    series = run.instants(result.series, _BINS).drop_nulls(state.column)
     of_bins = series.group_by("flow", "bin", maintain_order=True)
     one = value.last() if state.step else value.mean()
     binned = of_bins.agg((one * state.scale).alias("value"))

@@ -45,7 +45,7 @@ def path_panel(ax: Axes, result: Result) -> None:
     series = series.with_columns(pl.col("path_delay_s") * 1e3)
     ax.set_ylabel("Delay (ms)")
     if len(jumps(series, "path_delay_s", DRIFT_S_PER_S * 1e3)) > JITTERS * len(series):
-        _range(ax, series)
+        _range(ax, first_flow(result))
         return
     _broken(ax, series, "path_delay_s", DRIFT_S_PER_S * 1e3, style.BLUE)
     delay = series["path_delay_s"]
@@ -61,7 +61,7 @@ def path_panel(ax: Axes, result: Result) -> None:
 
 def _range(ax: Axes, series: pl.DataFrame) -> None:
     """The median and the range of most samples of a delay that jitters: no jump of it is an event."""
-    value = pl.col("path_delay_s")
+    value = pl.col("path_delay_s") * 1e3
     ends = [value.quantile(share).alias(name) for name, share in (("low", 0.05), ("middle", 0.5), ("high", 0.95))]
     binned = instants(series, _JITTER_BINS).group_by("bin", maintain_order=True).agg(ends)
     look: Any = {"color": style.SKY, "alpha": 0.4, "linewidth": 0, "label": "5 to 95 %"}
@@ -99,12 +99,12 @@ def return_link(result: Result, **look: Unpack[style.Look]) -> Figure | None:
     series = result.series
     if "waiting_datagrams" not in series.columns:
         return None
+    waiting = instants(first_flow(result), _BINS).group_by("bin", maintain_order=True).agg(pl.mean("waiting_datagrams"))
     binned = (
         intervals(first_flow(result), _BINS)
         .group_by("bin", maintain_order=True)
         .agg(
             pl.sum("random_packets", "random_lost", "random_slots", "granted_slots", "used_slots"),
-            pl.mean("waiting_datagrams"),
             # The last bin may not be full.
             lasts_s=pl.max("time_s") - pl.first("bin"),
         )
@@ -132,7 +132,7 @@ def return_link(result: Result, **look: Unpack[style.Look]) -> Figure | None:
             ax.set_ylabel("Dedicated access\n(slots per s)")
             heading.above(ax)
         ax = next(panels)
-        ax.plot(binned["bin"], binned["waiting_datagrams"], color=style.GREEN)
+        ax.plot(waiting["bin"], waiting["waiting_datagrams"], color=style.GREEN)
         ax.set_ylabel("Waiting\n(datagrams)")
         for ax in axes:
             ax.set_ylim(bottom=0)

@@ -95,7 +95,7 @@ def harq(result: Result, **look: Unpack[style.Look]) -> Figure | None:
             harq_panel(low, result)
         return fig
     with figure("Attenuation and HARQ outcome", result, look, rows=2, height=4.8) as (fig, [top, low]):
-        _attenuation(top, attenuation)
+        _attenuation(top, first_flow(result))
         harq_panel(low, result)
     return fig
 
@@ -246,7 +246,7 @@ def _stack(ax: Axes, shares: pl.DataFrame) -> None:
         failed = name == "harq_failed"
         top = [start + share for start, share in zip(bottom, shares[name], strict=True)]
         color = style.RED if failed else _DECODED[min(index, len(_DECODED) - 1)]
-        label = "never" if failed else "more" if name == "decoded_later" else f"{index + 1}"
+        label = "never" if failed else "later" if name == "decoded_later" else f"{index + 1}"
         ax.stairs(top, edges, baseline=bottom, fill=True, color=color, label=label)
         bottom = top
     ax.set_ylim(0, 100)
@@ -295,25 +295,22 @@ def intervals(series: pl.DataFrame, bins: int) -> pl.DataFrame:
 
     The first row is left out: it has no interval.
     """
-    times = pl.col("time_s")
-    width = _width(series, bins)
-    counted = series.filter(times > times.min()) if series["time_s"].n_unique() > 1 else series
-    return counted.with_columns(bin=((times / width - 1e-9).ceil() - 1).clip(lower_bound=0) * width)
+    return _in_bins(series, bins, 1)
 
 
 def instants(series: pl.DataFrame, bins: int) -> pl.DataFrame:
-    """Adds `bin`, the start of a row's time bin, for what is told of the instant of a row; at most about `bins`."""
-    width = _width(series, bins)
-    return series.with_columns(bin=(pl.col("time_s") / width + 1e-9).floor() * width)
+    """Adds `bin`, the start of a row's time bin, for what is told of the instant of a row; about `bins` at most."""
+    return _in_bins(series, bins, 0)
 
 
-def _width(series: pl.DataFrame, bins: int) -> float:
-    """The width of a bin, a whole number of intervals: uneven counts would show as ripples."""
+def _in_bins(series: pl.DataFrame, bins: int, first: int) -> pl.DataFrame:
+    """The rows from the `first` instant on, in bins of as many instants each: uneven counts would show as ripples."""
     times = series["time_s"].unique().sort()
-    # The last interval may be shorter.
-    interval = float(times.diff().median() or 1.0)  # type: ignore[arg-type]
-    span = float(times[-1] - times[0]) if len(times) else 0.0
-    return max(round(span / bins / interval), 1) * interval
+    length = max(-(-(len(times) - 1) // bins), 1)
+    index = pl.int_range(min(first, len(times) - 1), len(times), eager=True)
+    starts = times.gather((index - index.min()) // length * length)
+    of_instants = pl.DataFrame({"time_s": times.gather(index), "bin": starts})
+    return series.join(of_instants, on="time_s", maintain_order="left")
 
 
 def first_flow(result: Result) -> pl.DataFrame:

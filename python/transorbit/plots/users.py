@@ -32,6 +32,9 @@ _FAR = 20
 
 def goodput_by_user(result: Result, **look: Unpack[style.Look]) -> Figure | None:
     """The share of the users who got at most a goodput."""
+    # Results of an earlier version lack the column.
+    if "opened_s" not in result.flows.columns:
+        return None
     kbps = [value / 1e3 for value in _goodput_of_users(result).sort()]
     if len(kbps) < _FEWEST_USERS:
         return None

@@ -275,7 +275,8 @@ def _wide(series: pl.DataFrame, quantity: Quantity) -> pl.DataFrame:
     if quantity.averaged:
         wide = wide.with_columns(_averaged(name, len(wide)) for name in flows)
     each = pl.concat_list(flows).list.drop_nulls().list.sort()
-    wide = wide.with_columns(each.alias("each"), pl.sum_horizontal(flows).alias("sum"))
+    known = ~pl.all_horizontal(pl.col(flows).is_null())
+    wide = wide.with_columns(each.alias("each"), pl.when(known).then(pl.sum_horizontal(flows)).alias("sum"))
     ranks = {"low": 0.1, "middle": 0.5, "high": 0.9}
     last = pl.col("each").list.len().cast(pl.Int64) - 1
     nearest = [

@@ -147,9 +147,8 @@ def fit(
     rows, first_s = epochs(table, first_s)
     parts = _parts(rows)
     if rates is not None and ("unix_time_s" in rates.columns) != ("unix_time_s" in table.columns):
-        raise ScenarioError(
-            "rates: needs time since 1970 where the round trips have it, and only there: epochs go by it"
-        )
+        own, other = ("unix_time_s", "time_s") if "unix_time_s" in rates.columns else ("time_s", "unix_time_s")
+        raise ScenarioError(f"rates: have {own} where the round trips have {other}: both must count from one beginning")
     values = {**_scalars(parts), **({} if rates is None else _rates(rates, first_s))}
     whole, bursts = parts["deviations"], parts["bursts"]
     parameters = {

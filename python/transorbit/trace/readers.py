@@ -323,6 +323,9 @@ def _table(name: str, table: pl.DataFrame, columns: Mapping[str, str], kind: str
     if not columns and (dish := {meaning: at for at in table.columns for meaning in _DISH if at.endswith(meaning)}):
         kind = "the status of a Starlink dish"
         taken = {_DISH[meaning][0]: table[at] * _DISH[meaning][1] for meaning, at in dish.items()}
+        if "rtt_ms" in taken:
+            # Where no probe was answered it is -1.
+            taken["rtt_ms"] = taken["rtt_ms"].set(taken["rtt_ms"] <= 0, None)
         notes += [f"{at} is {_DISH[meaning][0]}" for meaning, at in dish.items()]
         notes.append("throughput is what was used, not what the dish could carry: it is left out")
         when = _time(name, table, None)
@@ -342,6 +345,7 @@ def _table(name: str, table: pl.DataFrame, columns: Mapping[str, str], kind: str
                 f"--column {shlex.quote(f'rtt_ms={_like_a_delay(table)}')}"
             )
         taken = {meaning: table[at] for meaning, at in chosen.items()}
+        _check_round_trips(name, {at: table[at] for meaning, at in chosen.items() if meaning.startswith("rtt")})
         notes += [f"{at} is {meaning}" for meaning, at in chosen.items() if at != meaning]
         when = _time(name, table, next((at for meaning, at in columns.items() if meaning not in chosen), None))
     seconds, at = when
@@ -358,6 +362,17 @@ def _table(name: str, table: pl.DataFrame, columns: Mapping[str, str], kind: str
             if each.strip().lower() in _WITHOUT_UNIT
         ]
     return Measurement(kind, result, notes)
+
+
+def _check_round_trips(name: str, columns: Mapping[str, pl.Series]) -> None:
+    for at, column in columns.items():
+        wrong = (column.cast(pl.Float64, strict=False) <= 0).fill_null(value=False)
+        if wrong.any():
+            row = wrong.arg_max() or 0
+            raise ScenarioError(
+                f'{name}: line {row + 2}, column "{at}": {column[row]} must be more than 0; '
+                "leave the cell of a lost probe empty"
+            )
 
 
 def _like_a_delay(table: pl.DataFrame) -> str:
@@ -434,17 +449,10 @@ def _timed(seconds: list[float], columns: Mapping[str, list[float | None]]) -> p
     """Rows in the order of time, of several at one instant the first. Times since 1970 stay so, by their name.
 
     Raises:
-        ScenarioError: time runs back, or a round trip takes none.
+        ScenarioError: time runs back.
     """
     at = "unix_time_s" if seconds and seconds[0] > _CALENDAR_S else "time_s"
     table = pl.DataFrame({at: seconds, **columns}, strict=False).with_columns(pl.all().cast(pl.Float64).fill_nan(None))
-    for name in columns:
-        early = (table[name] <= 0).fill_null(value=False) if name.startswith("rtt_") else pl.Series([False])
-        if early.any():
-            row = early.arg_max() or 0
-            raise ScenarioError(
-                f"row {row + 1}: {name} {table[name][row]:g} must be more than 0; that of a lost probe is empty"
-            )
     back = (table[at].diff() < 0).fill_null(value=False)
     if back.any():
         row = back.arg_max() or 0

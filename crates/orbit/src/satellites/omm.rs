@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use roxmltree::{Document, Node};
+use roxmltree::{Document, Node, ParsingOptions};
 use serde_json::Value;
 
 use crate::csv::{Line, rows};
@@ -75,9 +75,9 @@ pub fn parse_kvn(text: &str) -> Result<Vec<ElementSet>, ElementsError> {
         let Some((key, value)) = line.split_once('=').map(|(key, value)| (key.trim(), value.trim())) else {
             return Err(ElementsError::at(format!("line {i}"), format!("\"{line}\" must be KEYWORD = value")));
         };
-        // A unit may follow a number in brackets: `51.6 [deg]`.
-        let number = value.strip_suffix(']').and_then(|value| value.split_once('[')).map(|(number, _)| number.trim());
-        let value = number.filter(|number| number.parse::<f64>().is_ok()).unwrap_or(value);
+        // A unit may follow in brackets, `51.6 [deg]`, but not a name.
+        let is_name = key.starts_with("OBJECT_");
+        let value = value.split_once('[').filter(|_| !is_name).map_or(value, |(value, _)| value.trim());
         match records.last_mut() {
             Some((_, fields)) if key != "CCSDS_OMM_VERS" && !fields.contains_key(key) => {
                 fields.insert(key.to_owned(), value.to_owned());
@@ -94,7 +94,9 @@ pub fn parse_kvn(text: &str) -> Result<Vec<ElementSet>, ElementsError> {
 /// # Errors
 /// The text is no XML, or a record is wrong: names it and the keyword.
 pub fn parse_xml(text: &str) -> Result<Vec<ElementSet>, ElementsError> {
-    let document = Document::parse(text).map_err(|error| ElementsError::general(format!("not XML: {error}")))?;
+    let options = ParsingOptions { allow_dtd: true, ..ParsingOptions::default() };
+    let document = Document::parse_with_options(text, options);
+    let document = document.map_err(|error| ElementsError::general(format!("not XML: {error}")))?;
     let messages = document.descendants().filter(|node| node.tag_name().name() == "omm");
     let fields = |message: Node| -> Fields {
         let leaves = message.descendants().filter(|node| node.is_element() && node.first_element_child().is_none());
@@ -225,6 +227,7 @@ mod tests {
         );
         let prefixed =
             body.replace("<omm", "<n:omm").replace("</omm", "</n:omm").replace("86.3973", "86.<!-- <x> -->3973");
+        assert_eq!(parse_xml(&format!("<!DOCTYPE omm>{body}")).unwrap(), [expected()]);
         assert_eq!(parse_xml(&format!("<n:ndm xmlns:n=\"urn:ndm\">{prefixed}</n:ndm>")).unwrap(), [expected()]);
     }
 
@@ -232,8 +235,8 @@ mod tests {
     fn brackets_in_a_name_are_no_unit() {
         let named = kvn().replace("DEMO 1", "SAT 1 [DTC]");
         assert_eq!(parse_kvn(&named).unwrap()[0].name, "SAT 1 [DTC], \"A\"");
-        let number = kvn().replace("DEMO 1, \"A\"", "11 [DTC] B");
-        assert_eq!(parse_kvn(&number).unwrap()[0].name, "11 [DTC] B");
+        let number = kvn().replace("DEMO 1, \"A\"", "11 [DTC]");
+        assert_eq!(parse_kvn(&number).unwrap()[0].name, "11 [DTC]");
     }
 
     #[test]

@@ -245,6 +245,15 @@ HIGH,100005,2026-11-20T06:00:00,1.0027,0.0002,0.05,10,0,315,0
     }
 
     #[test]
+    fn a_satellite_is_there_once() {
+        let error = parse_elements(&CSV.replace("100004", "100002")).unwrap_err().to_string();
+        assert_eq!(error, "has the elements of C (catalogue number 100002) twice: keep those of one epoch");
+        // Of what has no number nothing is known.
+        let without = CSV.replace("100004", "0").replace("100002", "0");
+        assert_eq!(parse_elements(&without).unwrap().len(), 5);
+    }
+
+    #[test]
     fn a_file_gives_its_satellites_and_the_latest_epoch() {
         let files = [("sky.csv", CSV)];
         let found = sky("{ file = \"sky.csv\" }", &files).unwrap();

@@ -54,7 +54,7 @@ macro_rules! reasons {
         const COLUMN_OF: &[usize] = &[$(index($column, COLUMNS)),+];
         const COLUMNS: &[&str] = &[$($(of_new_column($column, $label),)?)+];
         const KEYS: &[&str] = &[$($(of_new_column(key!($column), $label),)?)+];
-        const LINES: &[Line] = &[$($(Line::new::<u64>($column, Some($label), $meaning),)?)+];
+        const LINES: &[Line] = &[$($(Line::count($column, Some($label), $meaning),)?)+];
 
         impl Loss {
             /// Returns the reason's name in [`REASONS`].

@@ -94,12 +94,12 @@ impl FlowFacts<'_> {
 /// Declares the columns of flows: a line of [`units::report!`] for each, with how it is made from [`FlowFacts`].
 macro_rules! flow_columns {
     ($(#[$meta:meta])* pub struct $name:ident {
-        $($(#[doc = $doc:literal])+ $([$how:ident])? $(($low:expr, $high:expr))? $($label:literal)?
+        $($(#[doc = $doc:literal])+ $([$how:ident])? $(($scale:expr))? $($label:literal)?
             $field:ident: $type:ty = $made:expr;)+
     }) => {
         units::report! {
             $(#[$meta])*
-            pub struct $name { $($(#[doc = $doc])+ $([$how])? $(($low, $high))? $($label)? $field: $type),+ }
+            pub struct $name { $($(#[doc = $doc])+ $([$how])? $(($scale))? $($label)? $field: $type),+ }
         }
 
         impl $name {
@@ -193,8 +193,8 @@ flow_columns! {
         /// Acknowledgments that reached the sender while data were outstanding and that repeat acknowledgment number
         /// and window of the one before, without data, SYN or FIN (RFC 5681 section 2).
         "Duplicate acknowledgments" duplicate_acks: u64 = |f| f.record.order.duplicate_acks();
-        /// First transmissions that arrived after a packet with data of the flow that was sent later, a retransmission
-        /// perhaps (RFC 4737 section 3.3).
+        /// First transmissions that arrived after data that follow theirs, or after a copy of theirs (RFC 4737 section
+        /// 3.3). Of other transports than TCP the numbers of packets with data stand for places in them.
         "Packets reordered" reordered_packets: u64 = |f| f.record.order.reordered();
         /// Packets with data that reached the receiver with a congestion mark from the last hop.
         "Packets marked" marked_packets: u64 = |f| f.record.marked_packets;
@@ -231,7 +231,7 @@ flow_columns! {
         /// Mean opinion score, 1 to 5 at most: of [voice](models/voice-quality.md) by the E-model, of
         /// [video](models/video.md) by its stalls, of a [game](models/game.md) by delay and jitter. `null` for other
         /// traffic, and where nothing was sent or played. Scores of different kinds do not compare.
-        (1.0, 5.0) mos: Option<f64> = |f| f.mos();
+        ([1.0, 5.0]) mos: Option<f64> = |f| f.mos();
         /// Time from the opening of a video's connection to the first picture; `null` without one.
         "Start-up delay" startup_s: Option<f64> = |f| f.viewer(|video| video.startup_s, |live| live.startup_s)?;
         /// Times that the picture of a video stood still because the buffer was empty.

@@ -7,8 +7,8 @@ use transport::{Flags, Segment};
 pub(crate) struct OrderCounter {
     /// The offset after the last byte sent.
     sent_end: u64,
-    /// The number after that of the packet sent last of those that have arrived.
-    next_arrival: u32,
+    /// The largest end of those that have arrived.
+    arrived_end: u64,
     /// The last acknowledgment that reached the sender, and the window in it.
     last: Option<(u64, u64)>,
     duplicate_acks: u64,
@@ -22,13 +22,12 @@ impl OrderCounter {
         self.sent_end = self.sent_end.max(segment.end());
     }
 
-    /// A packet with data arrives at the receiver, the `number`th of the run by when it was sent. A first transmission is
-    /// reordered if a packet of the flow that was sent later has arrived before it (RFC 4737 section 3.3).
+    /// A packet arrives whose data end before `end`: offsets of TCP, otherwise numbers of packets. A first transmission
+    /// is reordered if data that follow its own, or a copy of them, have arrived before it (RFC 4737 section 3.3).
     #[inline]
-    pub(crate) fn on_arrival(&mut self, number: u32, sent_before: u32) {
-        // Of long runs the numbers begin again at 0.
-        if number.wrapping_sub(self.next_arrival) as i32 >= 0 {
-            self.next_arrival = number.wrapping_add(1);
+    pub(crate) fn on_arrival(&mut self, end: u64, sent_before: u32) {
+        if end > self.arrived_end {
+            self.arrived_end = end;
         } else if sent_before == 0 {
             self.reordered += 1;
         }
@@ -89,22 +88,9 @@ mod tests {
     #[test]
     fn a_first_transmission_behind_later_ones_is_reordered_and_a_retransmission_is_not() {
         let mut counter = OrderCounter::default();
-        for (number, sent_before) in [(1, 0), (3, 0), (5, 1), (2, 0), (4, 1), (6, 0)] {
-            counter.on_arrival(number, sent_before);
+        for (end, sent_before) in [(101, 0), (301, 0), (401, 0), (201, 1), (201, 0), (501, 0), (601, 1), (601, 0)] {
+            counter.on_arrival(end, sent_before);
         }
-        assert_eq!(counter.reordered(), 1);
-        for (number, sent_before) in [(8, 1), (7, 0), (9, 0)] {
-            counter.on_arrival(number, sent_before);
-        }
-        assert_eq!(counter.reordered(), 2, "a retransmission that was sent later came first");
-    }
-
-    #[test]
-    fn numbers_that_begin_again_are_later() {
-        let mut counter = OrderCounter { next_arrival: u32::MAX - 2, ..OrderCounter::default() };
-        for number in [u32::MAX - 1, 1, u32::MAX, 2] {
-            counter.on_arrival(number, 0);
-        }
-        assert_eq!(counter.reordered(), 1);
+        assert_eq!(counter.reordered(), 2, "one behind later data, and one behind its own copy");
     }
 }

@@ -219,10 +219,11 @@ impl Recorder {
             let record = &mut self.flows[packet.flow as usize];
             record.received_packets += 1;
             record.delay.add(packet.sent, now);
-            record.order.on_arrival(packet.number, packet.sent_before);
             if let Payload::Tcp(segment) = &packet.payload {
+                record.order.on_arrival(segment.end(), packet.sent_before);
                 record.on_segment(segment.seq, packet.sent_before);
             } else {
+                record.order.on_arrival(packet.word + 1, packet.sent_before);
                 if let Payload::Quic(quic) = &packet.payload {
                     record.on_segment(quic.sequence(), packet.sent_before);
                 }

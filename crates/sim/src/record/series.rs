@@ -245,14 +245,6 @@ impl OnlyWith {
     }
 }
 
-/// The type of a value that is made so.
-mod value {
-    pub(super) type Float = f64;
-    pub(super) type Count = u64;
-    pub(super) type CountOfEach = u64;
-    pub(super) type CountBeyond = u64;
-}
-
 macro_rules! label {
     () => {
         None
@@ -268,7 +260,7 @@ macro_rules! series_columns {
         $($(#[doc = $doc:literal])+ $($label:literal)? $name:ident = $how:ident($($made:tt)+);)+
     })+) => {
         static COLUMNS: &[SeriesColumn] = &[$($(SeriesColumn {
-            line: Line::new::<value::$how>(stringify!($name), label!($($label)?), concat!($($doc),+)),
+            line: Line::new(stringify!($name), label!($($label)?), concat!($($doc),+)),
             only_with: OnlyWith::$only_with,
             made: Made::$how($($made)+),
         }),+),+];

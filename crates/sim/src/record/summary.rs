@@ -72,7 +72,7 @@ report! {
         /// Standard deviation between users, over n − 1; 0 for one user.
         goodput_sd_bps: f64,
         /// Jain's fairness index (Σx)²/(n Σx²), 1/n to 1; `null` if nobody got anything.
-        (0.0, 1.0) "Jain index" jain: Option<f64>,
+        ([0.0, 1.0]) "Jain index" jain: Option<f64>,
     }
 }
 
@@ -125,9 +125,9 @@ report! {
         elevation_max_deg: Option<f64>,
         /// Largest Doppler shift f·ṙ/c of the channel's carrier, either way, ṙ being the rate of the distance between
         /// users and satellite; `null` without a satellite, or if the channel has no `carrier`.
-        (0.0, f64::INFINITY) doppler_max_hz: Option<f64>,
+        (units::report::NEVER_NEGATIVE) doppler_max_hz: Option<f64>,
         /// Largest rate at which the shift changed while one satellite served, either way.
-        (0.0, f64::INFINITY) doppler_rate_max_hz_per_s: Option<f64>,
+        (units::report::NEVER_NEGATIVE) doppler_rate_max_hz_per_s: Option<f64>,
     }
 }
 

@@ -50,7 +50,7 @@ units::report! {
         loss_ratio: f64,
         /// Mean length of runs of packets not played, over that of random loss of the same share (G.107's BurstR); 1 if
         /// none was lost.
-        (0.0, f64::INFINITY) burst_ratio: f64,
+        (units::report::NEVER_NEGATIVE) burst_ratio: f64,
         /// Talk-spurts heard.
         talk_spurts: u64,
         /// Mean time from sending a packet to playing it; `null` if none was played.
@@ -61,7 +61,7 @@ units::report! {
         /// the advantage factor; 0 if nothing was played.
         r_factor: f64,
         /// [Mean opinion score](models/voice-quality.md) of the conversation, 1 to 4.5: that of the flow.
-        (1.0, 4.5) mos: f64,
+        ([1.0, 4.5]) mos: f64,
     }
 }
 

@@ -1,7 +1,6 @@
 //! The frames of a datagram, read from its bytes (RFC 9000 sections 17 and 19): possible as nothing is encrypted.
 
 use super::handshake::TAG;
-use super::rtt::Acknowledgment;
 
 /// A visitor of the frames of a datagram.
 pub(super) trait Visitor {
@@ -22,6 +21,15 @@ pub(super) trait Visitor {
 
     /// A frame of any kind, and what follows its kind.
     fn frame(&mut self, _kind: u64, _body: &[u8]) {}
+}
+
+/// What an acknowledgment says of the time.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Acknowledgment {
+    /// The largest number of a packet in it.
+    pub largest: u64,
+    /// Its delay, in the unit of the transport parameter `ack_delay_exponent`.
+    pub delay: u64,
 }
 
 /// The kind of a packet.

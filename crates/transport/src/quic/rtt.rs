@@ -5,17 +5,10 @@ use std::collections::VecDeque;
 
 use units::{Duration, Time};
 
-use super::frames::Packet;
+use super::frames::{Acknowledgment, Packet};
 
 /// The delays of acknowledgments are told in units of 2³ microseconds (RFC 9000 section 18.2).
 const ACK_DELAY_UNIT: Duration = Duration::from_micros(8);
-
-/// What an acknowledgment says of the time: its largest packet number, and its delay as told.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Acknowledgment {
-    pub largest: u64,
-    pub delay: u64,
-}
 
 /// The estimate of the round-trip time, and what its next samples are made of.
 #[derive(Debug, Default)]
@@ -142,6 +135,19 @@ mod tests {
         rtt.read(&[None; 3]);
         assert_eq!(rtt.sample(at(130), Some(2)), None, "the next datagram has no acknowledgment");
         assert_eq!((rtt.samples, rtt.latest), (1, Duration::from_millis(90)));
+    }
+
+    /// Packets of the handshake have numbers of their own, and their acknowledgments no delay.
+    #[test]
+    fn each_space_of_numbers_gives_its_own_samples() {
+        let mut rtt = Rtt::new(Duration::from_millis(25));
+        rtt.send(at(0), &Packet::numbered(PacketKind::Initial, 0));
+        rtt.send(at(30), &Packet::numbered(PacketKind::Handshake, 0));
+        let acknowledgment = Some(Acknowledgment { largest: 0, delay: 1250 });
+        rtt.read(&[acknowledgment, acknowledgment, None]);
+        assert_eq!(rtt.sample(at(100), Some(0)), Some(Duration::from_millis(100)));
+        assert_eq!(rtt.sample(at(100), Some(0)), Some(Duration::from_millis(70)));
+        assert_eq!((rtt.sample(at(100), Some(0)), rtt.smoothed), (None, Some(Duration::from_micros(96_250))));
     }
 
     /// RFC 9002 section 5.3, by hand.

@@ -5,11 +5,10 @@ use std::sync::Arc;
 
 use noq_proto::StreamId;
 
-use super::frames::{Packet, Visitor};
+use super::frames::{Acknowledgment, Packet, Visitor};
 use super::lifetime::Resume;
 use super::packet::{Answered, Content};
 use super::received::Received;
-use super::rtt::Acknowledgment;
 
 /// The first stream, of which each direction is the byte stream of a flow.
 pub(super) const FIRST: u64 = 0;
