@@ -166,6 +166,11 @@ def test_states_stand_at_their_instants_and_rates_at_the_begin_of_their_interval
     goodput = plots.numbers(plots.goodput(result)).filter(~pl.col("series").str.starts_with("mean"))
     assert goodput["x"].to_list() == pytest.approx(series["time_s"].to_list()[:-1])
     assert goodput["y"].to_list() == pytest.approx((series["goodput_bps"] / 1e6).to_list()[1:])
+    of_queue = plots.numbers(plots.queue(result))
+    waiting = of_queue.filter(pl.col("series") == "mean")
+    load = of_queue.filter(pl.col("panel").str.starts_with("Coded rate"))
+    assert waiting["y"].to_list() == pytest.approx(series["queue_packets"].to_list())
+    assert load["y"].to_list() == pytest.approx((series["coded_bps"] / 1e6).to_list()[1:])
 
 
 def test_bins_hold_as_many_instants_each() -> None:

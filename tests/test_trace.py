@@ -292,6 +292,14 @@ def test_a_round_trip_that_is_no_number_is_a_lost_probe(tmp_path: Path) -> None:
     assert not table["rtt_ms"].is_nan().any()
 
 
+def test_a_probe_that_a_dish_has_no_answer_to_is_lost(tmp_path: Path) -> None:
+    rows = ["timestamp,status_pop_ping_latency_ms,status_pop_ping_drop_rate", "0,40,0", "1,-1,1", "2,41,0"]
+    (tmp_path / "dish.csv").write_text("\n".join(rows))
+    table = to.trace.read(tmp_path / "dish.csv").table
+    assert table["rtt_ms"].to_list() == [40.0, None, 41.0]
+    assert table["loss_percent"].to_list() == [0.0, 100.0, 0.0]
+
+
 def test_calibrate_writes_a_file_that_a_scenario_names(command: Command, here: Path) -> None:
     probes(1200.0, 2).write_csv("rtt.csv")
     done = command("calibrate", "rtt.csv", "--first", "12 s", "--summary", "a test", "--out", "mine.toml")

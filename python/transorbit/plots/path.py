@@ -78,18 +78,18 @@ def satellite(result: Result, **look: Unpack[style.Look]) -> Figure | None:
     has_carrier = series["doppler_hz"].null_count() < len(series)
     rows = 2 if has_carrier else 1
     with figure("The satellite that serves the users", result, look, rows=rows, height=2.2 * rows + 0.4) as (fig, axes):
-        instants = jumps(series, "elevation_deg", _TURN_DEG_PER_S)
+        turns = jumps(series, "elevation_deg", _TURN_DEG_PER_S)
         _broken(axes[0], series, "elevation_deg", _TURN_DEG_PER_S, style.BLUE)
         axes[0].set_ylabel("Elevation (deg)")
         axes[0].set_ylim(0, 90)
         if has_carrier:
-            shift = pl.when(pl.col("time_s").is_in(instants)).then(None).otherwise(pl.col("doppler_hz") / 1e3)
+            shift = pl.when(pl.col("time_s").is_in(turns)).then(None).otherwise(pl.col("doppler_hz") / 1e3)
             axes[1].plot(series["time_s"], series.select(shift).to_series(), color=style.PURPLE)
             axes[1].axhline(0, color=style.GREY, linewidth=0.6)
             axes[1].set_ylabel("Doppler shift (kHz)")
         for ax in axes:
-            _mark(ax, instants, style.ORANGE, "the elevation jumps" if ax is axes[0] else None)
-        if instants:
+            _mark(ax, turns, style.ORANGE, "the elevation jumps" if ax is axes[0] else None)
+        if turns:
             heading.above(axes[0])
     return fig
 

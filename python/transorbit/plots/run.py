@@ -85,9 +85,8 @@ def window(result: Result, **look: Unpack[style.Look]) -> Figure | None:
 
 def harq(result: Result, **look: Unpack[style.Look]) -> Figure | None:
     """How many transmissions the packets of each moment needed, under the channel's attenuation where it has one."""
-    attenuation = first_flow(result).drop_nulls("attenuation_db")
-    counts = _decoded(result)
-    fades = attenuation["attenuation_db"].n_unique() > 1
+    one, counts = first_flow(result), _decoded(result)
+    fades = one["attenuation_db"].drop_nulls().n_unique() > 1
     if not counts or not (fades or len(counts) > 1):
         return None
     if not fades:
@@ -95,7 +94,7 @@ def harq(result: Result, **look: Unpack[style.Look]) -> Figure | None:
             harq_panel(low, result)
         return fig
     with figure("Attenuation and HARQ outcome", result, look, rows=2, height=4.8) as (fig, [top, low]):
-        _attenuation(top, first_flow(result))
+        _attenuation(top, one)
         harq_panel(low, result)
     return fig
 
