@@ -28,6 +28,12 @@ impl Profile {
     /// All, in the order of the columns of the table.
     pub const ALL: [Profile; 4] = [Profile::Classic, Profile::Fack, Profile::Ns2Linux, Profile::Linux];
 
+    /// By how many units of its clock a data segment's timestamp may be older than the receiver's last: none (RFC 7323
+    /// section 5.3), in Linux one (`TCP_PAWS_WINDOW`).
+    pub(crate) fn paws_window(self) -> u32 {
+        u32::from(self == Profile::Linux)
+    }
+
     /// Returns the name that a scenario writes.
     pub fn name(self) -> &'static str {
         ["classic", "fack", "ns2-linux", "linux"][self as usize]

@@ -4,7 +4,7 @@ mod util;
 
 use proptest::prelude::*;
 use rangemap::RangeSet;
-use transport::{DelayedAck, Flags, Segment, Settings};
+use transport::{DelayedAck, Flags, Profile, Segment, Settings};
 use util::{Script, ms, no_sack, settings};
 
 /// A receiver whose left edge is `edge`.
@@ -132,6 +132,17 @@ fn paws_refuses_old_timestamps() {
     assert_eq!(script.stamped(1001, 1000, 9), Some(10));
     assert_eq!(script.connection.delivered_bytes(), 1000);
     script.stamped(1001, 1000, 10);
+    assert_eq!(script.connection.delivered_bytes(), 2000);
+}
+
+/// Linux accepts data whose timestamp is older by one (`tcp_paws_check` with `TCP_PAWS_WINDOW`), and keeps the newer.
+#[test]
+fn paws_as_in_linux_leaves_a_tick() {
+    let mut script = Script::receiver(Settings { timestamps: true, profile: Profile::Linux, ..settings() });
+    script.stamped(1, 1000, 10);
+    assert_eq!(script.stamped(1001, 1000, 8), Some(10));
+    assert_eq!(script.connection.delivered_bytes(), 1000);
+    assert_eq!(script.stamped(1001, 1000, 9), Some(10));
     assert_eq!(script.connection.delivered_bytes(), 2000);
 }
 

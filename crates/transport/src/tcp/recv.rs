@@ -60,6 +60,8 @@ pub(super) struct Receiver {
     /// A mark arrived and the sender has not said that it reduced its window.
     echo_mark: bool,
     due: Due,
+    /// By how much a timestamp may be older than TS.Recent.
+    paws_window: u32,
 }
 
 /// Whether an acknowledgment is to be sent.
@@ -111,6 +113,7 @@ impl Receiver {
             last_arrival: None,
             long_pause: settings.initial_rto,
             ts_recent: None,
+            paws_window: settings.profile.paws_window(),
         }
     }
 
@@ -244,6 +247,7 @@ impl Receiver {
         if let (Some((value, _)), Some((recent, at))) = (segment.timestamps, self.ts_recent)
             && segment.end() > segment.seq
             && is_before(value, recent)
+            && recent.wrapping_sub(value) > self.paws_window
             && now.since(at) < PAWS_IDLE
         {
             self.refuse(segment);
