@@ -122,6 +122,12 @@ impl Packet {
         Packet { head: Head::default(), payload: Packets::no_payload() }
     }
 
+    /// The endpoint at which it arrives.
+    #[inline(always)]
+    pub(crate) fn receiver(&self) -> EndpointId {
+        EndpointId { connection: self.connection, way: self.way.back() }
+    }
+
     /// Returns the packet's numbers in its connection, for a reordering buffer that orders by them.
     pub(crate) fn numbers(&self) -> FlowNumbers {
         let (begin, end) = match &self.payload {

@@ -62,11 +62,17 @@ impl FlowRecord {
         self.spurious.get_or_insert_default().on_retransmission(sequence, sent_before, received);
     }
 
-    /// The segment at `sequence` has arrived, whose data were sent `sent_before` times before.
-    #[inline]
-    pub(crate) fn on_segment(&mut self, sequence: u64, sent_before: u32) {
+    /// Whether it follows any segment, and is to be told of their arrival.
+    #[inline(always)]
+    pub(crate) fn follows(&self) -> bool {
+        self.spurious.as_ref().is_some_and(|spurious| spurious.follows())
+    }
+
+    /// The segment at `sequence` arrives, whose data were sent `sent_before` times before. `received`: whether the
+    /// receiver has had them before.
+    pub(crate) fn on_segment(&mut self, sequence: u64, sent_before: u32, received: impl FnOnce() -> bool) {
         if let Some(spurious) = &mut self.spurious {
-            spurious.on_arrival(sequence, sent_before);
+            spurious.on_arrival(sequence, sent_before, received);
         }
     }
 

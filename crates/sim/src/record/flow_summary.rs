@@ -188,7 +188,7 @@ flow_columns! {
         /// Expiries of the retransmission timer; of QUIC, times of persistent congestion (RFC 9002 section 7.6).
         "Timeouts" rto_events: u64 = |f| f.counters.rto_events;
         /// Retransmitted segments of which an earlier copy had been, or was later, received: nothing had been lost,
-        /// only late.
+        /// only late. A copy that the receiver refuses (PAWS) is not received.
         spurious_retransmissions: u64 = |f| f.record.spurious();
         /// Acknowledgments that reached the sender while data were outstanding and that repeat acknowledgment number
         /// and window of the one before, without data, SYN or FIN (RFC 5681 section 2).

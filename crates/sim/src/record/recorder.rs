@@ -210,9 +210,9 @@ impl Recorder {
         }
     }
 
-    /// A packet arrives at the other end.
+    /// A packet arrives at the other end; `received`: whether that has had its data before, asked of few.
     #[inline(always)]
-    pub(crate) fn delivered(&mut self, now: Time, packet: &Packet) {
+    pub(crate) fn delivered(&mut self, now: Time, packet: &Packet, received: impl FnOnce(&Packet) -> bool) {
         self.delivered += 1;
         self.became.event(now, Event::Delivered as u8, whose(packet.flow, packet.link), packet.word);
         if packet.counts {
@@ -221,11 +221,13 @@ impl Recorder {
             record.delay.add(packet.sent, now);
             if let Payload::Tcp(segment) = &packet.payload {
                 record.order.on_arrival(segment.end(), packet.sent_before);
-                record.on_segment(segment.seq, packet.sent_before);
+                if record.follows() {
+                    record.on_segment(segment.seq, packet.sent_before, || received(packet));
+                }
             } else {
                 record.order.on_arrival(packet.word + 1, packet.sent_before);
                 if let Payload::Quic(quic) = &packet.payload {
-                    record.on_segment(quic.sequence(), packet.sent_before);
+                    record.on_segment(quic.sequence(), packet.sent_before, || true);
                 }
                 if let Some(listener) = &mut record.listener {
                     packet.payload.datagrams().for_each(|number| listener.handle_packet(number, packet.sent, now));

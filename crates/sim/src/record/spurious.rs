@@ -1,10 +1,13 @@
 //! Which retransmissions were not needed: known to an observer of the whole world, to no single machine in it.
 
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Counts the spurious retransmissions of one flow.
 ///
 /// A retransmission is spurious if an earlier transmission of the same segment had been received, or is received later.
+/// A segment that the receiver refuses is not received, but as good as lost: that is found when its data are sent or
+/// arrive again, and the receiver does not have them.
 /// Each transmission is followed until it has arrived or is lost, so the count is exact, and so is the memory: segments
 /// of which no transmission is in flight are forgotten.
 #[derive(Debug, Default)]
@@ -30,7 +33,7 @@ impl SpuriousCounter {
     /// The segment at `sequence` is retransmitted: its data were sent `sent_before` times before. `received`: whether
     /// the receiver has them.
     pub(crate) fn on_retransmission(&mut self, sequence: u64, sent_before: u32, received: bool) {
-        let original_in_flight = !received && !self.lost_originals.remove(&sequence);
+        let original_in_flight = !received && !self.lost_originals.remove(&sequence) && sent_before == 1;
         let transmissions = self.followed.entry(sequence).or_insert(Transmissions {
             last_sent: sent_before - 1,
             in_flight: u32::from(original_in_flight),
@@ -41,26 +44,40 @@ impl SpuriousCounter {
         transmissions.in_flight += 1;
         if received {
             transmissions.earliest_received.get_or_insert(sent_before - 1);
+        } else {
+            self.count -= transmissions.forget_refused();
         }
         self.count += transmissions.newly_spurious();
     }
 
-    /// The segment at `sequence` has arrived, whose data were sent `sent_before` times before.
-    pub(crate) fn on_arrival(&mut self, sequence: u64, sent_before: u32) {
-        if self.followed.is_empty() {
-            return;
+    /// Whether any segment is followed, of which [`SpuriousCounter::on_arrival`] is to be told.
+    #[inline(always)]
+    pub(crate) fn follows(&self) -> bool {
+        !self.followed.is_empty()
+    }
+
+    /// The segment at `sequence` arrives, whose data were sent `sent_before` times before. `received`: whether the
+    /// receiver has had them before, asked where they have arrived before.
+    pub(crate) fn on_arrival(&mut self, sequence: u64, sent_before: u32, received: impl FnOnce() -> bool) {
+        let Entry::Occupied(mut entry) = self.followed.entry(sequence) else { return };
+        let transmissions = entry.get_mut();
+        if transmissions.earliest_received.is_some() && !received() {
+            self.count -= transmissions.forget_refused();
         }
-        let Some(transmissions) = self.followed.get_mut(&sequence) else { return };
-        transmissions.earliest_received =
-            Some(transmissions.earliest_received.map_or(sent_before, |earliest| earliest.min(sent_before)));
+        let earliest = transmissions.earliest_received.map_or(sent_before, |earliest| earliest.min(sent_before));
+        transmissions.earliest_received = Some(earliest);
         self.count += transmissions.newly_spurious();
-        self.settle(sequence);
+        if transmissions.end_one() {
+            entry.remove();
+        }
     }
 
     /// The segment at `sequence` is lost, whose data were sent `sent_before` times before.
     pub(crate) fn on_loss(&mut self, sequence: u64, sent_before: u32) {
-        if self.followed.contains_key(&sequence) {
-            self.settle(sequence);
+        if let Entry::Occupied(mut entry) = self.followed.entry(sequence) {
+            if entry.get_mut().end_one() {
+                entry.remove();
+            }
         } else if sent_before == 0 {
             self.lost_originals.insert(sequence);
         }
@@ -70,18 +87,21 @@ impl SpuriousCounter {
     pub(crate) fn count(&self) -> u64 {
         self.count
     }
-
-    /// One more transmission has arrived or is lost.
-    fn settle(&mut self, sequence: u64) {
-        let transmissions = self.followed.get_mut(&sequence).expect("only followed segments are settled");
-        transmissions.in_flight = transmissions.in_flight.saturating_sub(1);
-        if transmissions.in_flight == 0 && transmissions.earliest_received.is_some() {
-            self.followed.remove(&sequence);
-        }
-    }
 }
 
 impl Transmissions {
+    /// One more transmission has arrived or is lost. Returns whether nothing is left to follow.
+    fn end_one(&mut self) -> bool {
+        self.in_flight = self.in_flight.saturating_sub(1);
+        self.in_flight == 0 && self.earliest_received.is_some()
+    }
+
+    /// What has arrived so far was refused, so no retransmission was spurious: returns how many were counted.
+    fn forget_refused(&mut self) -> u64 {
+        self.earliest_received = None;
+        std::mem::take(&mut self.counted).into()
+    }
+
     fn newly_spurious(&mut self) -> u64 {
         let Some(earliest) = self.earliest_received else { return 0 };
         let spurious = self.last_sent - earliest.min(self.last_sent);
@@ -100,7 +120,7 @@ mod tests {
         let mut counter = SpuriousCounter::default();
         counter.on_loss(1, 0);
         counter.on_retransmission(1, 1, false);
-        counter.on_arrival(1, 1);
+        counter.on_arrival(1, 1, || true);
         assert_eq!(counter.count(), 0);
         assert!(counter.followed.is_empty() && counter.lost_originals.is_empty());
     }
@@ -110,14 +130,14 @@ mod tests {
         let mut counter = SpuriousCounter::default();
         counter.on_retransmission(1, 1, true); // was there: its acknowledgment was late
         assert_eq!(counter.count(), 1);
-        counter.on_arrival(1, 1);
+        counter.on_arrival(1, 1, || true);
         assert!(counter.followed.is_empty());
 
         counter.on_retransmission(2, 1, false); // still in flight
         assert_eq!(counter.count(), 1);
-        counter.on_arrival(2, 0);
+        counter.on_arrival(2, 0, || true);
         assert_eq!(counter.count(), 2);
-        counter.on_arrival(2, 1);
+        counter.on_arrival(2, 1, || true);
         assert!(counter.followed.is_empty());
     }
 
@@ -126,12 +146,32 @@ mod tests {
         let mut counter = SpuriousCounter::default();
         counter.on_retransmission(1, 1, false);
         counter.on_retransmission(1, 2, false);
-        counter.on_arrival(1, 1);
+        counter.on_arrival(1, 1, || true);
         assert_eq!(counter.count(), 1, "the second retransmission was not needed");
-        counter.on_arrival(1, 0);
+        counter.on_arrival(1, 0, || true);
         assert_eq!(counter.count(), 2, "nor was the first");
-        counter.on_arrival(1, 2);
+        counter.on_arrival(1, 2, || true);
         assert!(counter.followed.is_empty());
+    }
+
+    #[test]
+    fn a_retransmission_of_a_segment_that_was_refused_is_needed() {
+        let mut counter = SpuriousCounter::default();
+        counter.on_retransmission(1, 1, false);
+        counter.on_arrival(1, 0, || unreachable!("nothing has arrived before"));
+        assert_eq!(counter.count(), 1);
+        counter.on_arrival(1, 1, || false);
+        assert_eq!(counter.count(), 0, "the original was refused");
+        assert!(counter.followed.is_empty());
+
+        counter.on_retransmission(1, 2, false);
+        counter.on_arrival(1, 2, || unreachable!("nothing is followed that arrived before"));
+        assert_eq!(counter.count(), 0, "nor was the first retransmission taken");
+
+        counter.on_retransmission(2, 1, false);
+        counter.on_arrival(2, 0, || true);
+        counter.on_retransmission(2, 2, false);
+        assert_eq!(counter.count(), 0, "the receiver has not what arrived");
     }
 
     #[test]
@@ -141,7 +181,7 @@ mod tests {
         counter.on_retransmission(1, 1, false);
         counter.on_loss(1, 1);
         counter.on_retransmission(1, 2, false);
-        counter.on_arrival(1, 2);
+        counter.on_arrival(1, 2, || true);
         assert_eq!(counter.count(), 0);
         assert!(counter.followed.is_empty());
     }

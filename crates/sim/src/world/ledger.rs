@@ -1,7 +1,7 @@
 //! The packets of a run from their making to their end, each change told to the recorder.
 
 use super::departure::Departures;
-use crate::packet::{EndpointId, Head, Packets, Payload};
+use crate::packet::{EndpointId, Head, Packet, Packets, Payload};
 use crate::record::drops::Loss;
 use crate::record::recorder::Recorder;
 use transport::Outline;
@@ -35,12 +35,13 @@ impl Ledger {
         outline
     }
 
-    /// A packet arrives at the other end of its connection: the endpoint there.
+    /// A packet arrives at the other end of its connection: the endpoint there. `received`: whether that has had the
+    /// packet's data before.
     #[inline(always)]
-    pub(super) fn deliver(&mut self, now: Time, id: u32) -> EndpointId {
+    pub(super) fn deliver(&mut self, now: Time, id: u32, received: impl FnOnce(&Packet) -> bool) -> EndpointId {
         let packet = self.packets.get(id);
-        self.recorder.delivered(now, packet);
-        EndpointId { connection: packet.connection, way: packet.way.back() }
+        self.recorder.delivered(now, packet, received);
+        packet.receiver()
     }
 
     /// A packet is lost.

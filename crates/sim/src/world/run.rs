@@ -150,7 +150,11 @@ impl World {
     /// A packet arrives at the other end of its connection, which answers it in its slot, or takes it the general way.
     #[inline(always)]
     fn arrive(&mut self, now: Time, id: u32) {
-        let endpoint = self.under.ledger.deliver(now, id);
+        let connections = &self.connections;
+        let endpoint = self.under.ledger.deliver(now, id, |packet| {
+            let EndpointId { connection, way } = packet.receiver();
+            connections.end(connection, way).protocol().has_received(packet.payload.sequence())
+        });
         if !self.connections.answer(now, endpoint, Prompt::Packet, id, &mut self.under) {
             self.receive(now, id, endpoint);
         }
