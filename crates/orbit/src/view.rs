@@ -15,7 +15,8 @@ pub struct Pass {
     /// When it rises above the minimum elevation, in seconds after the reference instant; `None` if it is above at the
     /// begin.
     pub rise_s: Option<f64>,
-    /// When its elevation is highest, in seconds after the reference instant.
+    /// When its elevation is highest between the two instants, in seconds after the reference instant: where the window
+    /// cuts the pass, perhaps at that end.
     pub culmination_s: f64,
     /// When it falls below the minimum elevation; `None` if it is still above at the end.
     pub set_s: Option<f64>,
@@ -120,7 +121,12 @@ impl StationSky<'_> {
                 false => high -= third,
             }
         }
-        let culmination_s = f64::midpoint(low, high);
+        // Where the window cuts the pass the elevation may be highest at that end.
+        let ends = [(self.begin, rise_s), (self.end, set_s)];
+        let cut = ends.into_iter().filter(|(_, crossing)| crossing.is_none()).map(|(end, _)| end);
+        let culmination_s = cut.fold(f64::midpoint(low, high), |best, end| {
+            if self.look(number, end).1 > self.look(number, best).1 { end } else { best }
+        });
         let (range_metres, sine) = self.look(number, culmination_s);
         let highest = Angle::from_degrees(libm::asin(sine.min(1.0)).to_degrees());
         Pass { satellite: number as u32, rise_s, culmination_s, set_s, highest, range_metres }
@@ -313,6 +319,14 @@ mod tests {
         assert!((pass.rise_s.unwrap() - (over - half)).abs() < 2e-3, "{pass:?}");
         assert!((pass.culmination_s - over).abs() < 0.05 && (pass.set_s.unwrap() - (over + half)).abs() < 2e-3);
         assert!(pass.highest.as_degrees() > 89.99 && (pass.range_metres - 800e3).abs() < 1.0);
+
+        // Cut by the window before or after it culminates, it is highest at that end.
+        for window in [[0.0, over - 60.0], [over + 60.0, 6000.0]] {
+            let found = passes(&orbits, &station, Angle::from_degrees(10.0), window);
+            let [cut] = found[..] else { panic!("{found:?}") };
+            let end = if cut.rise_s.is_some() { window[1] } else { window[0] };
+            assert_eq!(cut.culmination_s, end, "{window:?}");
+        }
     }
 
     #[test]

@@ -73,9 +73,9 @@ def passes(
         base_dir: the folder to which names of files are relative.
 
     Returns:
-        Columns `satellite`, `name`, `rise_s` (null if it is up at the start), `culmination_s`, `set_s` (null if it is
-        up at the end), `highest_elevation_deg` and `range_m` (distance when it is highest). Seconds after the
-        reference instant.
+        Columns `satellite`, `name`, `rise_s` (null if it is up at the start), `culmination_s` (when it is highest; of a
+        pass that the window cuts that may be the window's end), `set_s` (null if it is up at the end),
+        `highest_elevation_deg` and `range_m` (distance when it is highest). Seconds after the reference instant.
     """
     return About(constellation, base_dir).table(
         "passes", at=at, minimum_elevation_deg=minimum_elevation_deg, start_s=start_s, duration_s=duration_s

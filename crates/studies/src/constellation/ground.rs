@@ -92,7 +92,8 @@ fn limit(field: &str, looks: f64) -> Result<(), ScenarioError> {
 
 /// The passes: `satellite`, `name`, `rise_s`, `culmination_s`, `set_s`,
 /// `highest_elevation_deg`, `range_m` (when it is highest), in the order of their rise.
-/// The rise is empty if the satellite was up at the start, the set if it is at the end.
+/// The rise is empty if the satellite was up at the start, the set if it is at the end. Of a pass that the window cuts
+/// the culmination is the highest point within the window.
 ///
 /// # Errors
 /// Names what is wrong: the constellation, the place, the duration.
