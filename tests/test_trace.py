@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import json
 import random
@@ -101,6 +102,96 @@ def test_probes_of_a_ping_without_timestamps_are_apart_by_its_interval(
     (tmp_path / "ping.log").write_text("\n".join(lines) + "\n" + last_lines)
     times = to.trace.read(tmp_path / "ping.log", step_s=step_s).table["time_s"].to_list()
     assert times == pytest.approx([0.0, interval_s, 2 * interval_s])
+
+
+HEAD, ANSWER = "PING 1.1.1.1 (1.1.1.1) 56(84) bytes of data.", "64 bytes from 1.1.1.1: icmp_seq={} ttl=57 time=40.0 ms"
+UNANSWERED = "no answer yet for icmp_seq={}"
+LINUX = "{} packets transmitted, 3 received, 50% packet loss, time 5000ms"
+OTHERS = "{} packets transmitted, 3 packets received, 50.0% packet loss"
+
+
+@pytest.mark.parametrize(
+    ("lines", "answered"),
+    [
+        ([HEAD, *map(UNANSWERED.format, (1, 2)), *map(ANSWER.format, (3, 4)), UNANSWERED.format(5)], "..xx."),
+        ([HEAD, *map(ANSWER.format, (2, 4)), LINUX.format(6)], ".x.x.."),
+        ([*map(ANSWER.format, (12, 14)), LINUX.format(15)], "x.x."),
+        ([HEAD, ANSWER.format(0), "Request timeout for icmp_seq 1", ANSWER.format(2), OTHERS.format(4)], "x.x."),
+        ([HEAD, UNANSWERED.format(1), ANSWER.format(1), ANSWER.format(1) + " (DUP!)", ANSWER.format(2)], "xx"),
+    ],
+    ids=["-O", "its last lines", "without its beginning", "macOS", "late"],
+)
+def test_probes_that_nobody_answered_are_outages_at_both_ends_too(
+    tmp_path: Path, lines: list[str], answered: str
+) -> None:
+    (tmp_path / "ping.log").write_text("\n".join(lines))
+    table = to.trace.read(tmp_path / "ping.log", step_s=0.5).table
+    assert "".join("." if rtt is None else "x" for rtt in table["rtt_ms"]) == answered
+    assert table["time_s"].to_list() == [number / 2 for number in range(len(answered))]
+
+
+def test_probes_before_and_after_all_answers_were_sent_at_the_mean_interval(tmp_path: Path) -> None:
+    stamps = {3: 1700000002.04, 5: 1700000004.04}
+    answers = [f"[{stamp}] {ANSWER.format(number)}" for number, stamp in stamps.items()]
+    (tmp_path / "ping.log").write_text("\n".join([HEAD, *answers, LINUX.format(6)]))
+    table = to.trace.read(tmp_path / "ping.log").table
+    assert (table["unix_time_s"] - 1.7e9).to_list() == pytest.approx([0, 1, 2, 3, 4, 5], abs=1e-5)
+
+
+def test_iperf3_leaves_out_what_is_omitted_and_tells_what_was_sent_and_lost(tmp_path: Path) -> None:
+    def interval(start: float, mbps: float, **more: object) -> dict[str, object]:
+        return {"sum": {"start": start, "end": start + 1, "bits_per_second": mbps * 1e6, "sender": True, **more}}
+
+    content = {
+        "start": {"timestamp": {"timesecs": 1700000000}, "test_start": {"protocol": "UDP", "reverse": 0}},
+        "intervals": [interval(0.0, 5, omitted=True), interval(0.0, 20), interval(1.0, 20)],
+        "end": {"sum_received": {"lost_percent": 50.0}},
+        "error": "interrupted",
+    }
+    (tmp_path / "iperf3.json").write_text(json.dumps(content))
+    found = to.trace.read(tmp_path / "iperf3.json")
+    assert found.table["rate_up_mbps"].to_list() == [20.0, 20.0]
+    told = "\n".join(found.notes)
+    for note in ("1 interval left out", "sent, of which 50 % were lost", "ended with an error: interrupted"):
+        assert note in told
+    (tmp_path / "iperf3.json").write_text(json.dumps(content | {"intervals": []}))
+    with pytest.raises(to.ScenarioError, match="has measured no interval: interrupted"):
+        to.trace.read(tmp_path / "iperf3.json")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("Pinging 1.1.1.1 with 32 bytes of data:\nReply from 1.1.1.1: bytes=32 time=14ms TTL=57\n", "Windows' ping"),
+        ("1.1.1.1 : [0], 64 bytes, 14.2 ms (14.2 avg, 0% loss)\n", "fping"),
+        ('{"event":"start","data":{}}\n{"event":"interval","data":{}}\n', "--json-stream"),
+        ("1700000000.5\t1\t44.5\n1700000000.6\t2\t0\n", "line 2: a round trip of 0 ms"),
+    ],
+)
+def test_what_is_not_read_is_called_by_its_name(tmp_path: Path, text: str, said: str) -> None:
+    (tmp_path / "log.txt").write_text(text)
+    with pytest.raises(to.ScenarioError, match=said):
+        to.trace.read(tmp_path / "log.txt")
+
+
+def test_a_compressed_log_is_read(tmp_path: Path) -> None:
+    (tmp_path / "irtt.json.gz").write_bytes(gzip.compress(json.dumps(IRTT).encode()))
+    assert to.trace.read(tmp_path / "irtt.json.gz").table["rtt_ms"].to_list() == [41.0, None]
+
+
+def test_traces_of_two_directions_begin_anew_each_at_its_own_end(tmp_path: Path) -> None:
+    """Of 2 s, the second of which is twice as fast as the first, and of 3 s."""
+    times = {"x.down": [*range(10, 1001, 10), *range(1005, 2001, 5)], "x.up": list(range(20, 3001, 20))}
+    for name, opportunities in times.items():
+        (tmp_path / name).write_text("".join(f"{at}\n" for at in opportunities))
+    found = to.trace.read(tmp_path / "x.down", up=tmp_path / "x.up", step_s=1.0)
+    found.table.write_csv(tmp_path / "both.csv")
+    path = {"kind": "trace", "file": "both.csv", "delay": "20 ms", "repeat": True}
+    course = to.trace.course(path, duration_s=12.0, step_s=0.5, base_dir=tmp_path)
+    rates = course.filter(pl.col("time_s") % 1 == 0.5).select((pl.col("rate_down_bps", "rate_up_bps") / 1e6).round(1))
+    assert rates["rate_down_bps"].to_list() == [1.2, 2.4] * 6
+    assert rates["rate_up_bps"].to_list() == [0.6] * 12
+    assert "written out for 6 s" in "\n".join(found.notes)
 
 
 def test_import_prints_what_it_understood_and_writes_a_path(command: Command, here: Path) -> None:
@@ -313,6 +404,21 @@ def test_calibrate_writes_a_file_that_a_scenario_names(command: Command, here: P
     assert "mine.toml: loss: 7" in wrong.err
     late = command("calibrate", "rtt.csv", "--first", "20 s")
     assert (late.code, late.err) == (2, 'transorbit: --first: "20 s" must be below 15 s\n')
+
+
+def test_the_model_that_is_shown_with_a_step_is_found_again(command: Command, here: Path) -> None:
+    model = ("trace", "show", "--path", '{ kind = "starlink" }', "--duration", "2 h", "--csv", "model.csv")
+    columns = ("--column", "time_s=time_s", "--column", "one_way_delay_s=delay_down_s")
+    assert command(*model, "--step", "20 ms").code == 0
+    fitted = command("calibrate", "model.csv", *columns, "--first", "12 s", "--out", "fitted.toml")
+    assert fitted.code == 0, fitted.err
+    found = tomllib.loads((here / "fitted.toml").read_text())
+    lost = pl.read_csv("model.csv")["delay_down_s"].is_null()
+    outages, lasted_s = int((lost & ~lost.shift(1, fill_value=False)).sum()), 0.02 * int(lost.sum())
+    # One or two of them are too short to be told from single losses.
+    assert 7200 * (found["bursts_per_s"] + found["burst_at_epoch"] / 15) == pytest.approx(outages, rel=0.1)
+    refitted = to.trace.course({"kind": "starlink", "file": "fitted.toml"}, duration_s=7200.0, step_s=0.02)
+    assert 0.02 * refitted["delay_down_s"].null_count() == pytest.approx(lasted_s, rel=0.5)
 
 
 def test_seeds_have_courses_of_their_own_and_one_seed_always_the_same() -> None:

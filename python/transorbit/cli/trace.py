@@ -158,6 +158,7 @@ def _columns(given: list[str] | None) -> dict[str, str]:
         "transorbit trace show mine.csv --column time_s=when --column rtt_ms='ping avg'",
         "transorbit trace show ping.log --path '{ format = \"ping\" }' --csv points.csv",
         "transorbit trace show --path '{ kind = \"starlink\" }' --duration '10 min' --plot starlink.svg",
+        "transorbit trace show --path '{ kind = \"starlink\" }' --duration '1 h' --step '20 ms' --csv probes.csv",
     )
 )
 def show(
@@ -167,6 +168,7 @@ def show(
     path: str | None = None,
     column: Columns = None,
     duration: str | None = None,
+    step: str | None = None,
     seed: str = "1",
     csv: Csv = None,
     plot: Plot = None,
@@ -179,6 +181,7 @@ def show(
         file: The file of a path of kind trace; without one, the path that --path gives.
         path: More of a scenario's path, as an inline table of TOML.
         duration: The length of time; by default to the end of the file.
+        step: The time between two instants, as between probes; by default there is one where a value changes.
         seed: Of the run, for a path that chance makes.
     """
     look = check_plot(plot, width, title)
@@ -191,7 +194,8 @@ def show(
     if not isinstance(asked, dict) or "kind" not in asked:
         raise UsageError("give the file of a path, or --path with its kind")
     seconds = None if duration is None else parse.seconds("--duration", duration)
-    table = to.trace.course(asked, duration_s=seconds, seed=parse.seed(seed))
+    every = None if step is None else parse.seconds("--step", step)
+    table = to.trace.course(asked, duration_s=seconds, step_s=every, seed=parse.seed(seed))
     write_csv(table, csv)
     if csv != Path("-"):
         print(_shown(table))
@@ -231,7 +235,8 @@ def calibrate(
     """Fit the model of Starlink's 15 s (path.kind = "starlink") to measured round trips, with 95 % intervals.
 
     Args:
-        file: Round trips: a file of `transorbit trace import`, or what that command reads.
+        file: Round trips: a file of `transorbit trace import`, or what that command reads. Each row is a probe, one
+            without a value a lost one.
         rates: Rates towards the user in short intervals, as iperf3's JSON; without them the model has no rate.
         first: The second of the minute at which epochs begin, below 15 s; by default the one that fits best.
         single_losses: Data are lost by themselves as often as single probes; by default only bursts are losses of data.

@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     import polars as pl
 
     from transorbit.trace.calibrate import Fit, fit
-    from transorbit.trace.readers import Measurement
+    from transorbit.trace.measurement import Measurement
 
 __all__ = ["Fit", "Measurement", "course", "csv_of_parquet", "fit", "read", "summary", "write"]
-_WITHIN = {"Fit": "calibrate", "fit": "calibrate", "Measurement": "readers"}
+_WITHIN = {"Fit": "calibrate", "fit": "calibrate", "Measurement": "measurement"}
 
 
 def __getattr__(name: str) -> Any:
@@ -55,7 +55,7 @@ def read(
         ScenarioError: the file is none of these, or a line of it is wrong.
         OSError: the file cannot be read.
     """
-    from transorbit.trace import readers
+    from transorbit.trace import mahimahi, readers
 
     found = readers.read(str(path), Path(path).read_bytes(), columns or {}, step_s)
     if up is None:
@@ -63,12 +63,7 @@ def read(
     other = readers.read(str(up), Path(up).read_bytes(), {}, step_s)
     if [*found.table.columns, *other.table.columns] != ["time_s", "rate_down_mbps"] * 2:
         raise ScenarioError(f"{up}: a second direction is read of mahimahi's traces alone")
-    both = found.table.join(
-        other.table.rename({"rate_down_mbps": "rate_up_mbps"}), on="time_s", how="full", coalesce=True
-    )
-    return readers.Measurement(
-        found.kind, both.sort("time_s"), [*found.notes, f"{up}: {other.notes[0]}, upwards"], found.repeats
-    )
+    return mahimahi.both_directions(found, other, str(up))
 
 
 def write(measurement: Measurement, path: str | Path) -> None:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import json
 import re
 import shlex
-from dataclasses import dataclass, field
 from datetime import timedelta
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -14,31 +14,11 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from transorbit._core import ScenarioError
+from transorbit.trace import iperf3, mahimahi, ping
+from transorbit.trace.measurement import CALENDAR_S, Measurement, numbers, timed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-
-# The bytes of a delivery opportunity of mahimahi: a packet of 1500 B.
-_OPPORTUNITY_BITS = 1500 * 8
-# Times since 1970 are larger, those since the start of a measurement smaller.
-_CALENDAR_S = 1e8
-
-
-@dataclass
-class Measurement:
-    """A path over time, as somebody measured it.
-
-    Attributes:
-        kind: the format, in words.
-        table: `time_s` (or `unix_time_s`) and quantities with their units, as a path of kind `trace` reads them.
-        notes: what was understood, and what was left out, each as a sentence.
-        repeats: whether it begins anew at its end, as who measured it means it.
-    """
-
-    kind: str
-    table: pl.DataFrame
-    notes: list[str] = field(default_factory=list)
-    repeats: bool = False
 
 
 def read(name: str, contents: bytes, columns: Mapping[str, str], step_s: float | None) -> Measurement:
@@ -47,6 +27,11 @@ def read(name: str, contents: bytes, columns: Mapping[str, str], step_s: float |
     Raises:
         ScenarioError: it is none of the formats, or a line of it is wrong.
     """
+    if contents[:2] == b"\x1f\x8b":
+        try:
+            contents = gzip.decompress(contents)
+        except (OSError, EOFError) as error:
+            raise ScenarioError(f"{name}: no whole file of gzip: {error}") from None
     if contents[:4] == b"PAR1":
         return _table(name, pl.read_parquet(io.BytesIO(contents)), columns, "a Parquet table")
     try:
@@ -60,6 +45,11 @@ def read(name: str, contents: bytes, columns: Mapping[str, str], step_s: float |
         for is_format, reader in _FORMATS:
             if is_format(lines):
                 return reader(name, text, step_s)
+        for program, line in _UNREAD.items():
+            if any(line.search(one) for one in lines[:20]):
+                raise ScenarioError(
+                    f"{name}: a log of {program}, which is not read: ping of Linux, macOS or BusyBox is"
+                )
     return _csv(name, text, columns)
 
 
@@ -75,11 +65,14 @@ def _json(name: str, text: str, _: float | None) -> Measurement:
             rows = [json.loads(line) for line in text.splitlines() if line.strip()]
         except ValueError as error:
             raise ScenarioError(f"{name}: no JSON: {error}") from None
+        if rows and all(isinstance(row, dict) and "event" in row for row in rows):
+            told = "events, as of iperf3 --json-stream, which are not read: iperf3 --json is"
+            raise ScenarioError(f"{name}: {told}") from None
         return _table(name, pl.DataFrame(rows, infer_schema_length=None), {}, "JSON lines")
     if "round_trips" in content:
         return _irtt(name, content)
     if "intervals" in content and "start" in content:
-        return _iperf3(content)
+        return iperf3.read(name, content)
     raise ScenarioError(f"{name}: JSON that is neither of irtt (round_trips) nor of iperf3 (start, intervals)")
 
 
@@ -96,140 +89,12 @@ def _irtt(name: str, content: dict[str, Any]) -> Measurement:
         answered = row.get("lost", "false") == "false" and "rtt" in row.get("delay", {})
         rtt.append(row["delay"]["rtt"] / 1e6 if answered else None)
     notes = ["delay.rtt is the round trip, in ns; a lost probe is an outage up to the next answer"]
-    return Measurement("a log of irtt", _timed(sent, {"rtt_ms": rtt}), notes)
-
-
-def _iperf3(content: dict[str, Any]) -> Measurement:
-    """`iperf3 -J`: bits per second of each interval, and the losses of UDP."""
-    test = content["start"].get("test_start", {})
-    directions = {False: "down" if test.get("reverse") else "up", True: "up" if test.get("reverse") else "down"}
-    begin = float(content["start"].get("timestamp", {}).get("timesecs", 0))
-    protocol = test.get("protocol", "TCP")
-    times, columns = [], {f"rate_{directions[False]}_mbps": [], "loss_percent": []}  # type: ignore[var-annotated]
-    backwards = [each["sum_bidir_reverse"] for each in content["intervals"] if "sum_bidir_reverse" in each]
-    for each in content["intervals"]:
-        part = each["sum"]
-        times.append(begin + part["start"])
-        columns[f"rate_{directions[False]}_mbps"].append(part["bits_per_second"] / 1e6)
-        columns["loss_percent"].append(part.get("lost_percent"))
-    if len(backwards) == len(times) and backwards:
-        columns[f"rate_{directions[True]}_mbps"] = [part["bits_per_second"] / 1e6 for part in backwards]
-    if not any(value is not None for value in columns["loss_percent"]):
-        del columns["loss_percent"]
-    reverse = "on" if test.get("reverse") else "off"
-    notes = [f"sum.bits_per_second of {protocol}, the rate {directions[False]} (reverse is {reverse})"]
-    if protocol == "TCP":
-        controller = content.get("end", {}).get("sender_tcp_congestion", "its congestion control")
-        notes.append(
-            f"this is what TCP got ({controller}), not what the path could carry: as a rate it is a lower bound"
-        )
-    notes.append('no delay: a path needs delay = "20 ms" beside it')
-    return Measurement("a result of iperf3", _timed(times, columns), notes)
-
-
-_PING = re.compile(r"\b(?:icmp_)?seq=(\d+)")
-_PING_TIME = re.compile(r"time=([\d.]+) ?ms")
-_PING_STAMP = re.compile(r"^\[([\d.]+)\]")
-_PING_TOTAL = re.compile(r"^(\d+) packets transmitted.* time (\d+) ?ms")
-_PING_INTERVAL_S = 1.0
-_MAHIMAHI_STEP_S = 0.01
-
-
-def _is_ping(lines: list[str]) -> bool:
-    return any(_PING.search(line) for line in lines[:20])
-
-
-def _ping_interval(text: str, step_s: float | None) -> tuple[float, str]:
-    """The time between probes without timestamps, and how it is known."""
-    if step_s is not None:
-        return step_s, "--step"
-    for line in reversed(text.splitlines()):
-        if (total := _PING_TOTAL.match(line)) and int(total[1]) > 1:
-            return int(total[2]) / 1e3 / (int(total[1]) - 1), "by its last lines"
-    return _PING_INTERVAL_S, "ping's own interval; --step says another"
-
-
-def _ping(name: str, text: str, step_s: float | None) -> Measurement:
-    """Iputils' ping, also with -D and -O: a lost probe was sent evenly between its neighbours."""
-    probes: dict[int, tuple[float | None, float]] = {}
-    latest, stamped = 0, False
-    for line in text.splitlines():
-        found, took = _PING.search(line), _PING_TIME.search(line)
-        if not found or not took or line.endswith("(DUP!)"):
-            continue
-        number = latest + ((int(found[1]) - latest + 32768) % 65536 - 32768)
-        latest = number
-        stamp, rtt_ms = _PING_STAMP.match(line), float(took[1])
-        stamped = stamped or stamp is not None
-        probes[number] = (float(stamp[1]) - rtt_ms / 1e3 if stamp else None, rtt_ms)
-    if not probes:
-        raise ScenarioError(f'{name}: no line tells a round trip, as "icmp_seq=1 … time=40.0 ms" does')
-    first, last = min(probes), max(probes)
-    if stamped and any(sent is None for sent, _ in probes.values()):
-        raise ScenarioError(f"{name}: either all lines have a timestamp in brackets, or none")
-    numbers = pl.DataFrame({"number": range(first, last + 1)}, schema={"number": pl.Int64})
-    answers = pl.DataFrame(
-        [(number, sent, rtt) for number, (sent, rtt) in probes.items()],
-        schema={"number": pl.Int64, "sent": pl.Float64, "rtt_ms": pl.Float64},
-        orient="row",
-    )
-    table = numbers.join(answers, on="number", how="left", maintain_order="left")
-    if stamped:
-        table = table.with_columns(sent=pl.col("sent").interpolate_by("number"))
-    else:
-        interval_s, known = _ping_interval(text, step_s)
-        table = table.with_columns(sent=(pl.col("number") - first) * interval_s)
-    lost = table["rtt_ms"].null_count()
-    when = "timestamps of -D" if stamped else f"no timestamps: a probe every {interval_s:.4g} s ({known})"
-    notes = [f"time= is the round trip; {when}", f"{lost} of {table.height} probes without an answer: outages"]
-    return Measurement("a log of ping", _timed(table["sent"].to_list(), {"rtt_ms": table["rtt_ms"].to_list()}), notes)
-
-
-def _numbers(lines: list[str], separator: str | None) -> list[list[float]] | None:
-    try:
-        return [[float(cell) for cell in line.split(separator)] for line in lines[:50]]
-    except ValueError:
-        return None
-
-
-def _is_mahimahi(lines: list[str]) -> bool:
-    rows = _numbers(lines, None)
-    if not rows or any(len(row) != 1 for row in rows) or not all(line.strip().isdigit() for line in lines[:50]):
-        return False
-    times = [row[0] for row in rows]
-    return times == sorted(times)
-
-
-def _mahimahi(name: str, text: str, step_s: float | None) -> Measurement:
-    """Mahimahi's packet-delivery traces: each line is the millisecond at which a packet of 1500 B may leave."""
-    times: list[int] = []
-    for number, line in enumerate(text.splitlines(), start=1):
-        if not line.strip():
-            continue
-        if not line.strip().isdigit() or (times and int(line) < times[-1]):
-            raise ScenarioError(
-                f"{name}: line {number}, column 1: {line.strip()!r} is no millisecond at or after the one before"
-            )
-        times.append(int(line))
-    period = max(times[-1], 1)
-    bins = max(round(period / 1e3 / (step_s or _MAHIMAHI_STEP_S)), 1)
-    width = period / bins
-    counts = [0] * bins
-    for at in times:
-        counts[min(int(at / width), bins - 1)] += 1
-    # Where a trace ends it begins anew: its last row closes the period.
-    rates = [count * _OPPORTUNITY_BITS / (width / 1e3) / 1e6 for count in counts]
-    table = _timed([index * width / 1e3 for index in range(bins + 1)], {"rate_down_mbps": [*rates, rates[0]]})
-    notes = [
-        f"{len(times)} opportunities of 1500 B in {period / 1e3:g} s, counted in {width:g} ms (--step)",
-        'mahimahi begins anew at the end: repeat = true; no delay: a path needs delay = "20 ms" beside it',
-    ]
-    return Measurement("a packet-delivery trace of mahimahi", table, notes, repeats=True)
+    return Measurement("a log of irtt", timed(sent, {"rtt_ms": rtt}), notes)
 
 
 def _is_probes(lines: list[str]) -> bool:
-    rows = _numbers(lines, None)
-    return bool(rows) and all(len(row) == 3 and row[0] > _CALENDAR_S for row in rows or [])
+    rows = numbers(lines, None)
+    return bool(rows) and all(len(row) == 3 and row[0] > CALENDAR_S for row in rows or [])
 
 
 def _probes(name: str, text: str, _: float | None) -> Measurement:
@@ -242,6 +107,8 @@ def _probes(name: str, text: str, _: float | None) -> Measurement:
             sent, _number, took = (float(cell) for cell in line.split())
         except ValueError:
             raise ScenarioError(f"{name}: line {number}: not a time, a number and a round trip") from None
+        if took == 0:
+            raise ScenarioError(f"{name}: line {number}: a round trip of 0 ms; a lost probe is -1")
         times.append(sent)
         rtt.append(None if took < 0 else took)
     lost = sum(value is None for value in rtt)
@@ -250,11 +117,11 @@ def _probes(name: str, text: str, _: float | None) -> Measurement:
         "no header; the columns must be time since 1970 in s, number of the probe, round trip in ms (-1: lost)",
         f"{lost} probes without an answer: an outage each, of the time between two probes",
     ]
-    return Measurement("rows of probes, as LENS has them", _timed(times, {"rtt_ms": rtt}), notes)
+    return Measurement("rows of probes, as LENS has them", timed(times, {"rtt_ms": rtt}), notes)
 
 
 def _is_hypatia(lines: list[str]) -> bool:
-    rows = _numbers(lines, ",")
+    rows = numbers(lines, ",")
     return bool(rows) and all(len(row) == 2 for row in rows or []) and max(max(row) for row in rows or []) > 1e6
 
 
@@ -263,16 +130,22 @@ def _hypatia(_name: str, text: str, _: float | None) -> Measurement:
     rows = [[float(cell) for cell in line.split(",")] for line in text.splitlines() if line.strip()]
     rtt = [rtt / 1e6 if rtt > 0 else None for _, rtt in rows]
     notes = ["no header; as Hypatia's networkx_rtt_….txt: time in ns, round trip in ns, 0 without a route"]
-    return Measurement("round trips of Hypatia", _timed([at / 1e9 for at, _ in rows], {"rtt_ms": rtt}), notes)
+    return Measurement("round trips of Hypatia", timed([at / 1e9 for at, _ in rows], {"rtt_ms": rtt}), notes)
 
 
 _FORMATS: list[tuple[Callable[[list[str]], bool], Callable[[str, str, float | None], Measurement]]] = [
     (_is_json, _json),
-    (_is_ping, _ping),
-    (_is_mahimahi, _mahimahi),
+    (ping.is_log, ping.read),
+    (mahimahi.is_trace, mahimahi.read),
     (_is_probes, _probes),
     (_is_hypatia, _hypatia),
 ]
+
+# Logs of other programs, each by a line that it has.
+_UNREAD = {
+    "Windows' ping": re.compile(r"^Pinging \S+.* with \d+ bytes of data"),
+    "fping": re.compile(r"^\S+ : (\[\d+\]|xmt/rcv/%loss)"),
+}
 
 # The columns of a Starlink dish's status, by the ends of their names, and their units.
 _DISH = {
@@ -350,7 +223,7 @@ def _table(name: str, table: pl.DataFrame, columns: Mapping[str, str], kind: str
         when = _time(name, table, next((at for meaning, at in columns.items() if meaning not in chosen), None))
     seconds, at = when
     notes.insert(0, f"{at} is the time")
-    result = _timed(seconds, {meaning: values.to_list() for meaning, values in taken.items()})
+    result = timed(seconds, {meaning: values.to_list() for meaning, values in taken.items()})
     told = {each for each in table.columns if each in taken or any(note.startswith(f"{each} is") for note in notes)}
     rest = [each for each in table.columns if each not in told]
     if rest:
@@ -443,22 +316,3 @@ def _short_outages(times: list[float], rtt: list[float | None]) -> tuple[list[fl
             sent_at.append(sent + ordinary)
             answers.append(last)
     return sent_at, answers
-
-
-def _timed(seconds: list[float], columns: Mapping[str, list[float | None]]) -> pl.DataFrame:
-    """Rows in the order of time, of several at one instant the first. Times since 1970 stay so, by their name.
-
-    Raises:
-        ScenarioError: time runs back.
-    """
-    at = "unix_time_s" if seconds and seconds[0] > _CALENDAR_S else "time_s"
-    table = pl.DataFrame({at: seconds, **columns}, strict=False).with_columns(pl.all().cast(pl.Float64).fill_nan(None))
-    back = (table[at].diff() < 0).fill_null(value=False)
-    if back.any():
-        row = back.arg_max() or 0
-        raise ScenarioError(
-            f"row {row + 1}: time {table[at][row]!r} s is before {table[at][row - 1]!r} s, that of the row before"
-        )
-    table = table.unique(at, keep="first", maintain_order=True)
-    # To the nanosecond since the start, to the microsecond since 1970: more digits a float does not have.
-    return table.with_columns(pl.col(at).round(6 if at == "unix_time_s" else 9))
