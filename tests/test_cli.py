@@ -225,6 +225,14 @@ def test_a_folder_of_somebodys_plots_is_left_alone(command: Command, here: Path)
     assert (here / "plots/mine.png").read_text() == "mine"
 
 
+def test_what_check_prints_is_a_scenario_also_with_files(command: Command, here: Path) -> None:
+    assert command("init", "quic-outage").code == 0
+    (here / "again.toml").write_text(command("check", "quic-outage.toml").out)
+    again = command("check", "again.toml")
+    assert again.code == 0, again.err
+    assert again.out == (here / "again.toml").read_text()
+
+
 def test_check_prints_a_scenario_with_every_default(command: Command, here: Path) -> None:
     done = command("check", LEO, "--set", "channel.reference_snr=7 dB")
 

@@ -103,6 +103,38 @@ def test_what_cannot_be_compared_is_said(three: list[str], here: Path, command: 
     assert three
 
 
+METRICS = """
+[metrics]
+goodput = "avg(goodput_bps) / 1e6"
+any_timeout = "sum(rto_events) > 0 or min(seed) % 2 = 0"
+word = "'as ' || min(seed)"
+nothing = "0.0 / 0.0"
+"""
+
+
+def test_a_metric_that_cannot_be_compared_is_told_why(here: Path, command: Callable[..., Outcome]) -> None:
+    (here / "it.sweep.toml").write_text(SWEEP.partition("[metrics]")[0] + METRICS)
+    done = command("sweep", "it.sweep.toml", "--out", "s", "--quiet")
+    assert done.code == 0, done.err
+    assert command("compare", "s", "--metric", "word").err.endswith("word holds no numbers\n")
+    flags = json.loads(command("compare", "s", "--metric", "any_timeout", "--json").out)["any_timeout"]
+    assert all(row["count"] > 1 for row in flags)
+    [shown, as_json] = [command("compare", "s", "--metric", "nothing", *more) for more in ((), ("--json",))]
+    assert "nan" not in shown.out.lower()
+    assert "not known" in shown.out
+    assert json.loads(as_json.out, parse_constant=pytest.fail)["nothing"][0]["difference"] is None
+
+
+def test_a_value_without_runs_is_told_and_others_are_compared(here: Path, command: Callable[..., Outcome]) -> None:
+    (here / "it.sweep.toml").write_text(SWEEP.replace('"10 Mbit/s"', '"10 bit/s"'))
+    assert "cannot run rate = 10 bit/s" in command("sweep", "it.sweep.toml", "--out", "s", "--quiet").err
+    done = command("compare", "s")
+    assert "has no value where rate is" in done.err
+    assert "choose another with --against" in done.err
+    done = command("compare", "s", "--against", "20 Mbit/s")
+    assert (done.code, "nothing for rate" in done.err) == (0, True), done.err
+
+
 def test_the_values_of_an_axis_are_compared_run_by_run(here: Path, command: Callable[..., Outcome]) -> None:
     (here / "it.sweep.toml").write_text(SWEEP)
     assert command("sweep", "it.sweep.toml", "--out", "s", "--quiet").code == 0

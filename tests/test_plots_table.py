@@ -69,6 +69,19 @@ def test_lines_show_means_with_students_interval(table: pl.DataFrame) -> None:
     assert [ax.get_title(loc="left") for ax in figure.axes] == ["Buffer: no", "Buffer: yes"]
 
 
+def test_no_interval_leaves_the_scale_of_its_metric(table: pl.DataFrame) -> None:
+    least = 6e6
+    free, kept = (
+        plots.numbers(plots.of_table("lines", table, **COLUMNS, panels="buffer", limits=limits))
+        for limits in ({}, {"goodput_bps": (least, None)})
+    )
+    assert (free["low"] < least).any()
+    assert kept["high"].equals(free["high"])
+    assert kept["low"].to_list() == [
+        max(low, min(least, mean)) for low, mean in zip(free["low"], free["mean"], strict=True)
+    ]
+
+
 def test_one_run_has_no_interval_and_missing_values_are_left_out(table: pl.DataFrame) -> None:
     holed = table.with_columns(goodput_bps=pl.when((pl.col("seed") == 0) | (pl.col("snr") == 7)).then("goodput_bps"))
 

@@ -324,6 +324,7 @@ def test_a_sweep_tells_means_intervals_and_failures(results: Path) -> None:
         str(result.runs["build"][0]),
     ):
         assert needed in text
+    assert str(results) not in text, "the page names no folder of this machine"
 
 
 def test_a_sweep_tells_what_an_axis_changes_pair_by_pair(results: Path) -> None:

@@ -94,12 +94,12 @@ def is_outside(text: str) -> bool:
 
 
 def _leads_out(text: str, folder: Path) -> bool:
-    if is_outside(text):
-        return True
     try:
-        # A link within the folder can lead out as well.
         found = folder / text
-        return found.is_symlink() and not found.resolve().is_relative_to(folder.resolve())
+        # A link within the folder can lead out as well, and a whole path into it.
+        asks = found.is_symlink() or Path(text).is_absolute()
+        is_within = asks and found.resolve().is_relative_to(folder.resolve())
+        return not is_within and (asks or is_outside(text))
     except (OSError, ValueError):
         # Too long for a name, or with a NUL: no file has it.
         return False

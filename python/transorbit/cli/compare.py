@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path  # noqa: TC003 - the parser of the command line reads the types
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -20,6 +21,8 @@ from transorbit.sweep.differences import ALL
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    import polars as pl
 
     from transorbit.result import Result
     from transorbit.sweep import Axis, SweepResult
@@ -220,11 +223,25 @@ def _sweep(
     found = {name: differences.compared(ok, name, axis, within, base) for name in metrics or result.metrics}
     known = {name: one for name, one in found.items() if one is not None}
     if not known:
-        raise UsageError(f"compare: {folder}: nothing is known of chance: give the sweep two replications or more")
+        reasons = [differences.reason(ok, name, axis, base) for name in found]
+        told = "; ".join(dict.fromkeys(one for one in reasons if one))
+        spread = "nothing is known of chance: give the sweep two replications or more"
+        raise UsageError(f"compare: {folder}: {told or spread}")
+    if lacks := result.incomplete:
+        print(f"transorbit: {lacks}", file=sys.stderr)
+    for warning in result.warnings:
+        print(f"transorbit: warning: {warning}", file=sys.stderr)
     if as_json:
-        print(json.dumps({name: one.to_dicts() for name, one in known.items()}, indent=2), flush=True)
+        print(json.dumps({name: _rows(one) for name, one in known.items()}, indent=2, allow_nan=False), flush=True)
     else:
         print("\n".join(_blocks(result, known, axis, within)), flush=True)
+
+
+def _rows(found: pl.DataFrame) -> list[dict[str, Any]]:
+    """The rows of differences; a number that is not known is None."""
+    from polars import selectors
+
+    return found.with_columns(selectors.float().fill_nan(None)).to_dicts()
 
 
 def _blocks(result: SweepResult, found: Mapping[str, Any], axis: Axis, within: Sequence[Axis]) -> Iterator[str]:
@@ -236,17 +253,22 @@ def _blocks(result: SweepResult, found: Mapping[str, Any], axis: Axis, within: S
             [
                 *(one.plain(row[one.name]) for one in (*within, axis)),
                 axis.plain(row["baseline"]),
-                _numbers.number(row["baseline_mean"]),
-                _numbers.interval(row["difference"], row["low"], row["high"], signed=True),
+                _shown(row["baseline_mean"], _numbers.number),
+                _told(row),
                 NONE if row["percent"] is None else f"{row['percent']:+.1f}",
                 row["count"],
-                "yes" if row["differs"] else "no",
+                "not known" if row["difference"] is None else "yes" if row["differs"] else "no",
             ]
-            for row in rows.iter_rows(named=True)
+            for row in _rows(rows)
         ]
         words = [Column(head, words=index <= len(within) + 1) for index, head in enumerate(heads)]
         yield f"\n{result.metrics[name].title}"
         yield from table([*words, "more than chance"], cells)
+
+
+def _told(row: Mapping[str, Any]) -> str:
+    difference = row["difference"]
+    return NONE if difference is None else _numbers.interval(difference, row["low"], row["high"], signed=True)
 
 
 def _named(axis: Axis) -> str:

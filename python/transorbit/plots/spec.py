@@ -33,6 +33,7 @@ class Spec:
         labels: of columns, with their units in parentheses.
         log: the axes with logarithmic scales: "", "x", "y" or "xy".
         confidence: of the intervals.
+        limits: the ends of a metric's scale, which no interval leaves; None where it has no end.
         published_name: the name of published values in the legend.
         share: the label of a distribution's vertical axis.
     """
@@ -46,6 +47,7 @@ class Spec:
     labels: Mapping[str, str] = field(default_factory=dict)
     log: str = ""
     confidence: float = 0.95
+    limits: Mapping[str, tuple[float | None, float | None]] = field(default_factory=dict)
     published_name: str = "published"
     share: str = "Share with at most this (%)"
 
@@ -109,7 +111,11 @@ def summary(spec: Spec, frame: pl.DataFrame, *, has_shares: bool = False) -> pl.
         return _distribution(known.filter(pl.col(spec.y).is_finite()), keys, spec.y, has_shares=has_shares)
     value = pl.col(spec.y)
     groups = known.group_by(keys, maintain_order=True).agg(value.alias("\0values"))
-    found = [statistics.mean_interval(values, confidence=spec.confidence) for values in groups["\0values"].to_list()]
+    limits = spec.limits.get(spec.y, (None, None))
+    found = [
+        statistics.mean_interval(values, confidence=spec.confidence, limits=limits)
+        for values in groups["\0values"].to_list()
+    ]
     mean, low, high, count = spec.stats
     points = groups.drop("\0values").with_columns(
         pl.Series(mean, [one.mean for one in found], pl.Float64),

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from transorbit import _figures
+from transorbit import _columns, _figures
 from transorbit._core import ScenarioError
 from transorbit._names import hint
 from transorbit.plots import labels as naming
@@ -81,6 +81,7 @@ def of_sweep(
     of_flows = all(name.startswith(_OF_FLOWS) and name not in result.runs.columns for name in metrics)
     look["share"] = f"{'Flows' if of_flows else 'Runs'} with at most this (%)"
     drawn = [columns[name] for name in metrics]
+    look["limits"] = {column: _limits(result, name) for name, column in columns.items()}
     if across:
         chosen["x"] = columns[across]
     return of_table(kind, frame, y=drawn if len(drawn) > 1 else drawn[0], **chosen, **look)
@@ -90,6 +91,11 @@ def _second(result: SweepResult, first: str) -> str:
     """Returns the default second metric of a trade-off: a metric that is a time, else the delay of the flows."""
     others = (name for name, metric in result.metrics.items() if name != first and metric.unit in _TIMES)
     return next(others, _DELAY)
+
+
+def _limits(result: SweepResult, name: str) -> tuple[float | None, float | None]:
+    """The ends of the scale of a metric, or of another column."""
+    return result.metrics[name].limits if name in result.metrics else _columns.limits(name)
 
 
 def _frame(result: SweepResult, metrics: Sequence[str], *, distribution: bool) -> tuple[pl.DataFrame, dict[str, str]]:

@@ -33,6 +33,7 @@ def of_table(
     share: str = "Share with at most this (%)",
     log: str = "",
     confidence: float = 0.95,
+    limits: Mapping[str, tuple[float | None, float | None]] | None = None,
     title: str | None = None,
     width: float = style.DOUBLE_IN,
     height: float | None = None,
@@ -62,6 +63,7 @@ def of_table(
         share: the label of a distribution's vertical axis.
         log: axes with logarithmic scales: "x", "y" (of a heat map: the colours) or "xy".
         confidence: of the intervals.
+        limits: of metrics: the ends of the scale, which no interval leaves, None where there is none: {"mos": (1, 5)}.
         title: above the figure.
         width, height: in inches; 7.2 is the width of a page, 88 mm that of a column.
 
@@ -88,6 +90,7 @@ def of_table(
         labels=labels or {},
         log=log,
         confidence=confidence,
+        limits=limits or {},
         published_name=published_name,
         share=share,
     )

@@ -6,7 +6,7 @@ import tomllib
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from transorbit import plugins
+from transorbit import _inputs, plugins
 from transorbit._numbers import counted
 from transorbit._numbers import on_page as number
 from transorbit.report import differences, text
@@ -218,13 +218,15 @@ def _failed(made: Page, result: SweepResult) -> None:
 def _scenario(made: Page, result: SweepResult) -> None:
     made.section("Sweep and scenario")
     base = result.sweep.base.text
-    made.code(
-        result.sweep.to_toml(scenario=None if base is None else "scenario.toml"), label="The sweep (TOML)", folded=True
-    )
+    # No folder of this machine; what the sweep reads is copied beside it.
+    inputs = _inputs.FOLDER if result.sweep.inputs else ""
+    told = result.sweep.to_toml(scenario=None if base is None else "scenario.toml", files=inputs)
+    made.code(told, label="The sweep (TOML)", folded=True)
     if base is not None:
         made.code(base, label="Its scenario (TOML)", folded=True)
     files = "sweep.toml" if base is None else "sweep.toml and scenario.toml"
-    own = plugins.options([tomllib.loads(result.sweep.to_toml()), tomllib.loads(base or "")])
+    files += f", beside its folder {inputs}" if inputs else ""
+    own = plugins.options([tomllib.loads(told), tomllib.loads(base or "")])
     made.code(f"transorbit sweep sweep.toml{own}", label=f"Save this as {files}, and this runs it again:")
 
 

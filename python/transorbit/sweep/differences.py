@@ -77,14 +77,27 @@ def baseline(axis: Axis, against: str | None) -> Any:
 
 
 def compared(ok: pl.DataFrame, metric: str, axis: Axis, within: Sequence[Axis], base: Any) -> pl.DataFrame | None:
-    """The differences in a metric; None where there is nothing to compare, or nothing is known of the spread."""
-    known = ok.drop_nulls(metric)[axis.name]
-    if not ok.schema[metric].is_numeric() or known.n_unique() < 2 or (base != ALL and base not in known):
+    """The differences in a metric; None where there is nothing to compare ([`reason`]), or the spread is not known."""
+    if reason(ok, metric, axis, base):
         return None
     names = [one.name for one in within]
     pairs = {"every_pair": True} if base == ALL else {"baseline": base}
     found = statistics.compare(ok, metric=metric, between=axis.name, within=names, **pairs)
     return found if (found["count"] > 1).any() else None
+
+
+def reason(ok: pl.DataFrame, metric: str, axis: Axis, base: Any) -> str | None:
+    """Why a metric cannot be compared, as a sentence; None if it can."""
+    import polars as pl
+
+    if not (ok.schema[metric].is_numeric() or ok.schema[metric] == pl.Boolean):
+        return f"{metric} holds no numbers"
+    known = ok.drop_nulls(metric)[axis.name]
+    if known.n_unique() < 2:
+        return f"{metric} has values at one value of {axis.name} at most"
+    if base != ALL and base not in known:
+        return f"{metric} has no value where {axis.name} is {axis.written(base)}: choose another with --against"
+    return None
 
 
 def _pairs(points: list[Point], name: str, other: str) -> bool:
