@@ -196,6 +196,54 @@ def test_tshark_counts_what_we_count(leo: to.Scenario, changes: dict[str, object
         assert len(marked) == flow["marked_packets"]
 
 
+def test_spurious_retransmissions_are_those_whose_data_a_capture_shows_as_received_before_or_later(
+    leo: to.Scenario,
+) -> None:
+    """A copy is received if the receiver's next acknowledgment covers its data; two here are refused by PAWS."""
+    changes = {
+        "duration": "300 s",
+        "last_hop.reordering.enabled": False,
+        "flows.0.transport": {
+            "kind": "tcp",
+            "congestion": "cubic",
+            "profile": "classic",
+            "mss": "1000 B",
+            "dupthresh": "adaptive",
+            "delayed_ack": False,
+            "timestamps": True,
+        },
+        "record.series": False,
+        "record.packets": "pcapng",
+    }
+    result = leo.replace(changes).run()
+    server = read(result.captures["sender"])["source"][0]
+    copies: dict[int, list[int]] = {}
+    for packet in read(result.captures["sender"]).iter_rows(named=True):
+        if packet["source"] == server and packet["payload_bytes"]:
+            copies.setdefault(packet["sequence"], []).append(packet["identification"])
+    held: set[int] = set()
+    received: dict[int, set[int]] = {}
+    arrived = None
+    for packet in read(result.captures["receiver"]).iter_rows(named=True):
+        if packet["source"] == server:
+            arrived = packet if packet["payload_bytes"] else None
+        elif arrived:
+            at = arrived["sequence"]
+            if at < packet["acknowledgment"] or any(begin <= at < end for begin, end in packet["sack"] or []):
+                held.add(at)
+            if at in held:
+                received.setdefault(at, set()).add(arrived["identification"])
+            arrived = None
+    spurious = 0
+    for at, own in copies.items():
+        first = next((index for index, copy in enumerate(own) if copy in received.get(at, ())), len(own) - 1)
+        spurious += len(own) - 1 - first
+
+    flow = result.summary["flows"][0]
+    assert sum(len(own) - 1 for own in copies.values()) == flow["retransmitted_packets"]
+    assert spurious == flow["spurious_retransmissions"] > 100
+
+
 @needs_tshark
 def test_tshark_calls_reordering_out_of_order_where_nothing_is_lost(lab: to.Scenario) -> None:
     # A window of two segments: a second duplicate acknowledgment would make it look like a fast retransmission.
