@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from typing import TYPE_CHECKING
 
 from transorbit._core import ScenarioError
@@ -87,12 +88,16 @@ def _sent_probes(lines: list[str], told: set[int]) -> range:
 
 def _sent_evenly(probes: range, known: Mapping[int, float]) -> list[float]:
     """When each probe was sent: between those that are known evenly, before and after them by their mean interval."""
-    import numpy as np
-
     numbers = sorted(known)
     first, last = numbers[0], numbers[-1]
     step = (known[last] - known[first]) / (last - first) if last > first else _INTERVAL_S
-    sent = np.interp(probes, numbers, [known[number] for number in numbers]).tolist()
-    return [
-        at + step * (min(number - first, 0) + max(number - last, 0)) for number, at in zip(probes, sent, strict=True)
-    ]
+
+    def sent(number: int) -> float:
+        if not first < number < last:
+            near = min(max(number, first), last)
+            return known[near] + step * (number - near)
+        after = bisect_left(numbers, number)
+        left, right = numbers[after - 1], numbers[after]
+        return known[left] + (known[right] - known[left]) * (number - left) / (right - left)
+
+    return [sent(number) for number in probes]
