@@ -2,7 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use units::{Bytes, Duration, Time};
+use units::{Bytes, Duration, FieldError, Time};
 
 use crate::{Act, Action, End, Kind, MakeRng, Needs, Source, UserSource, of_each_user};
 
@@ -17,6 +17,13 @@ pub struct Bulk {
 }
 
 impl Kind for Bulk {
+    fn check(&self) -> Result<(), FieldError> {
+        match self.size.is_some_and(|size| size.get() == 0) {
+            true => Err(FieldError::new("size", "0 B was given: must be more than 0")),
+            false => Ok(()),
+        }
+    }
+
     fn build(&self, offsets: &[Duration], _duration: Duration, streams: &mut MakeRng) -> Vec<UserSource> {
         of_each_user(offsets, streams, |offset, _| [self.source(offset)])
     }

@@ -138,6 +138,32 @@ fn an_outage_of_datagrams_is_one_stall_and_leaves_no_delay() {
 }
 
 #[test]
+fn a_stall_ends_with_media_that_are_there_by_hand() {
+    // Frames 10 to 19 are lost and frame 21 with them: from 1.5 s on nothing is there. Frames 20 and 22, captured at
+    // 2.0 and 2.2 s, are 200 ms of media at 2.28 s, so frame 20 is shown when it is 500 ms old.
+    let lost = |number| ((10..20).contains(&number) || number == 21) && number != 20;
+    let resumes = |resume| Live { resume: ms(resume), ..plain() };
+    let (_, report) = run(&resumes(200), Over::Datagrams, |number| (!lost(number)).then_some(80));
+    assert_eq!((report.rebuffers, report.skipped_frames), (1, 11));
+    assert!((report.rebuffer_s - 1.0).abs() < 1e-9, "{}", report.rebuffer_s);
+    // 400 ms are there with frame 24, at 2.48 s, and 500 ms with frame 25, at 2.58 s.
+    for (resume, stalled_s) in [(400, 1.0), (500, 1.08)] {
+        let (_, report) = run(&resumes(resume), Over::Datagrams, |number| (!lost(number)).then_some(80));
+        assert!((report.rebuffer_s - stalled_s).abs() < 1e-9, "{resume} ms: {}", report.rebuffer_s);
+    }
+}
+
+#[test]
+fn the_first_frame_may_come_after_others_until_it_is_due() {
+    let first = |delay| move |number| Some(if number == 0 { delay } else { 80 });
+    for (delay, shown, startup_s) in [(300, 40, 0.5), (500, 40, 0.5), (501, 39, 0.6)] {
+        let (source, report) = run(&plain(), Over::Datagrams, first(delay));
+        assert_eq!((report.shown_frames, report.late_frames), (shown, 40 - shown), "{delay} ms");
+        assert_eq!(source.viewer.log.started, Some(Time::ZERO + Duration::from_secs_f64(startup_s)), "{delay} ms");
+    }
+}
+
+#[test]
 fn what_depends_on_a_missing_frame_is_impaired_until_the_next_group() {
     let live = Live { gop: Some(10), key_size: 1.0, ..plain() };
     let lost = |frame: u64| move |number| (number != frame).then_some(80);

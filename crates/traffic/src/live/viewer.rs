@@ -93,8 +93,14 @@ enum Fate {
 enum State {
     /// Nothing has been shown.
     Waiting,
-    /// The head is due at an instant; it ends a stall that began at another.
-    Due(Time, Option<Time>),
+    /// The picture begins with a frame at an instant; it ends a stall that began at another.
+    Beginning {
+        at: Time,
+        first: u64,
+        stalled: Option<Time>,
+    },
+    /// The head is due.
+    Due(Time),
     /// Nothing to show since then.
     Stalled(Time),
     Ended,
@@ -157,7 +163,7 @@ impl Viewer {
     /// The next instant at which it does something by itself.
     pub(super) fn poll_timeout(&self) -> Option<Time> {
         match self.state {
-            State::Due(at, _) => Some(at),
+            State::Beginning { at, .. } | State::Due(at) => Some(at),
             State::Stalled(since) if self.log.sent >= self.total => {
                 Some(since.max(self.captured(self.total - 1)) + PATIENCE)
             }
@@ -180,14 +186,23 @@ impl Viewer {
     }
 
     fn handle_timeout(&mut self, now: Time) {
-        if let State::Due(_, stalled) = self.state {
-            self.log.stalled += stalled.map_or(Duration::ZERO, |since| now.since(since));
-            self.show(now);
-        } else {
-            // What it waits for is lost, and nothing comes after it.
-            self.log.stalls -= 1;
-            self.log.skipped += self.total - self.head;
-            self.state = State::Ended;
+        match self.state {
+            State::Beginning { first, stalled, .. } => {
+                self.log.stalled += stalled.map_or(Duration::ZERO, |since| now.since(since));
+                self.log.started.get_or_insert(now);
+                while self.head < first {
+                    self.log.late += u64::from(self.is_complete(self.head));
+                    self.skip();
+                }
+                self.show(now);
+            }
+            State::Due(_) => self.show(now),
+            State::Waiting | State::Stalled(_) | State::Ended => {
+                // What it waits for is lost, and nothing comes after it.
+                self.log.stalls -= 1;
+                self.log.skipped += self.total - self.head;
+                self.state = State::Ended;
+            }
         }
     }
 
@@ -211,11 +226,11 @@ impl Viewer {
             // Play-out never runs ahead of its target.
             let next = (now + time.mul_f64(1.0 / rate)).max(self.captured(self.head) + target);
             self.log.shown_time += next.since(now);
-            self.state = State::Due(next, None);
+            self.state = State::Due(next);
         } else if self.newest.is_some_and(|newest| newest > self.head) {
             self.skip();
             self.log.frozen += time;
-            self.state = State::Due(now + time, None);
+            self.state = State::Due(now + time);
         } else {
             self.log.stalls += 1;
             self.state = State::Stalled(now);
@@ -239,24 +254,40 @@ impl Viewer {
             self.log.late += 1;
         }
         self.newest = self.newest.max(Some(number));
-        let stalled = match self.state {
-            State::Waiting => None,
-            State::Stalled(since) => Some(since),
-            State::Due(..) | State::Ended => return,
+        self.state = match self.state {
+            State::Waiting => self.beginning(now, None),
+            State::Stalled(since) if self.there() >= self.playout.resume || number + 1 == self.total => {
+                self.beginning(now, Some(since))
+            }
+            // It is in time after all.
+            State::Beginning { first, stalled, .. }
+                if (self.head..first).contains(&number) && self.due(number) >= now =>
+            {
+                State::Beginning { at: self.due(number), first: number, stalled }
+            }
+            state => state,
         };
-        if number < self.head {
-            return;
-        }
-        let there = self.playout.frame_time * (number + 1 - self.head);
-        if stalled.is_some() && there < self.playout.resume && number + 1 < self.total {
-            return;
-        }
-        while !self.is_complete(self.head) {
-            self.skip();
-        }
-        let due = now.max(self.captured(self.head) + self.playout.latency);
-        self.log.started.get_or_insert(due);
-        self.state = State::Due(due, stalled);
+    }
+
+    /// The picture begins with the first complete frame.
+    fn beginning(&self, now: Time, stalled: Option<Time>) -> State {
+        let first = self.ahead().next().unwrap_or(self.head);
+        State::Beginning { at: now.max(self.due(first)), first, stalled }
+    }
+
+    /// When a frame is as old as it should be.
+    fn due(&self, number: u64) -> Time {
+        self.captured(number) + self.playout.latency
+    }
+
+    /// The complete frames that may be shown yet.
+    fn ahead(&self) -> impl Iterator<Item = u64> {
+        (self.head..self.newest.map_or(0, |newest| newest + 1)).filter(|&number| self.is_complete(number))
+    }
+
+    /// The media that may be shown yet: holes do not count.
+    fn there(&self) -> Duration {
+        self.playout.frame_time * self.ahead().count() as u64
     }
 
     /// The head is not shown.
@@ -299,13 +330,12 @@ impl Viewer {
 
     /// Media ahead of the picture, and the picture's age.
     pub(super) fn state(&self, now: Time) -> (Option<Duration>, Option<Duration>) {
-        let frames = self.newest.map_or(0, |newest| (newest + 1).saturating_sub(self.head));
-        let buffer = self.playout.frame_time * frames;
+        let buffer = self.there();
         let last = self.log.latencies.last().map(|&micros| Duration::from_micros(u64::from(micros)));
         match self.state {
             State::Waiting if self.frames.is_empty() => (None, None),
             State::Waiting => (Some(buffer), None),
-            State::Due(..) => (Some(buffer), last),
+            State::Beginning { .. } | State::Due(_) => (Some(buffer), last),
             State::Stalled(since) => (Some(buffer), last.map(|last| last + now.since(since))),
             State::Ended => (None, None),
         }
@@ -314,10 +344,9 @@ impl Viewer {
     /// Returns the counts and times of play-out until `now`.
     pub(super) fn log(&self, now: Time) -> Log {
         let mut log = self.log.clone();
-        if let State::Stalled(since) | State::Due(_, Some(since)) = self.state {
+        if let State::Stalled(since) | State::Beginning { stalled: Some(since), .. } = self.state {
             log.stalled += now.since(since);
         }
-        log.started = log.started.filter(|started| *started <= now);
         log
     }
 }

@@ -8,13 +8,13 @@ use units::{Duration, FieldError};
 
 use super::{Kind, Situation, Video};
 
-/// By the buffer (BOLA): the bit rate with the largest (V (ln(S/S₁) + γp) − buffer)/S, S being the segment's size.
+/// By the buffer (BOLA): the bit rate with the largest (V (ln(S/S₁) + 1 + γp) − buffer)/S, S being the segment's size.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Bola {
-    /// The buffer from which on more than the lowest bit rate is worth its risk, V γp.
+    /// The buffer up to which the lowest bit rate is best, whatever the ladder has beside it: V γp.
     pub low: Duration,
-    /// The buffer at which the highest bit rate's score is 0, V (ln(Sₘ/S₁) + γp); by default the client's largest.
+    /// The buffer from which on the highest is: V (ln(Sₘ/S₁) + γp); by default the client's largest.
     pub high: Option<Duration>,
 }
 
@@ -47,7 +47,9 @@ impl Kind for Bola {
             return 0;
         }
         let v = low / gamma_p;
-        let score = |size: f64| (v * (utility(size) + gamma_p) - now.buffer.as_secs_f64()) / size;
+        // A utility of 1 for the lowest, to which V and γp belong: of a continuous ladder the best size is then the
+        // lowest at `low`, and the highest at `high`.
+        let score = |size: f64| (v * (1.0 + utility(size) + gamma_p) - now.buffer.as_secs_f64()) / size;
         // The first of equal ones is the lower.
         (1..sizes.len()).fold(0, |best, level| if score(sizes[level]) > score(sizes[best]) { level } else { best })
     }
@@ -60,9 +62,24 @@ mod tests {
     use super::*;
 
     #[test]
+    fn the_lowest_is_best_up_to_low_and_the_highest_from_high_on() {
+        // Steps of 1 %: nearly a continuous ladder, whose crossings lie at both ends.
+        let sizes: Vec<Bytes> = (0..300).map(|step| Bytes::new((1e6 * 1.01_f64.powi(step)) as u64)).collect();
+        let ladder: Vec<BitRate> = sizes.iter().map(|size| BitRate::from_bps(size.get())).collect();
+        let video = Video { ladder: &ladder, segment: Duration::from_secs(4), buffer: Duration::from_secs(60) };
+        let level = |seconds: f64| {
+            let buffer = Duration::from_secs_f64(seconds);
+            Bola::default().choose(&Situation { video, buffer, previous: None, downloads: &[], sizes: &sizes })
+        };
+        assert_eq!([level(9.9), level(60.0)], [0, 299]);
+        assert!(level(10.3) > 0 && level(59.7) < 299);
+        assert!((1..60).all(|second| level(f64::from(second)) <= level(f64::from(second + 1))));
+    }
+
+    #[test]
     fn scores_by_hand() {
-        // Sizes 1 and e: utilities 0 and 1. From 10 to 20 s: γp = 1, V = 10. Scores (10 − Q) and (20 − Q)/e cross at
-        // Q = (10e − 20)/(e − 1) = 4.18 s.
+        // Sizes 1 and e: utilities 1 and 2. From 10 to 20 s: γp = 1, V = 10. Scores (20 − Q) and (30 − Q)/e cross at
+        // Q = (20e − 30)/(e − 1) = 14.18 s.
         let ladder = [1_000_000, 2_718_282].map(BitRate::from_bps);
         let sizes = [Bytes::new(1_000_000), Bytes::new(2_718_282)];
         let video = Video { ladder: &ladder, segment: Duration::from_secs(4), buffer: Duration::from_secs(20) };
@@ -70,7 +87,7 @@ mod tests {
             let buffer = Duration::from_millis(ms);
             Bola::default().choose(&Situation { video, buffer, previous: None, downloads: &[], sizes: &sizes })
         };
-        assert_eq!([level(0), level(4_170), level(4_190), level(16_000)], [0, 0, 1, 1]);
+        assert_eq!([level(0), level(14_170), level(14_190), level(16_000)], [0, 0, 1, 1]);
         let one = Situation { video, buffer: Duration::ZERO, previous: None, downloads: &[], sizes: &sizes[..1] };
         assert_eq!(Bola::default().choose(&one), 0);
         assert!(Bola::default().check(&Video { buffer: Duration::from_secs(10), ..video }).is_err());
