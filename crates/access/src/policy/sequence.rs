@@ -10,7 +10,7 @@ use super::{Kind, SwitchView};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct BySequence {
-    /// The number of datagrams that take random access (`switchAleaDet_`).
+    /// The full packets of data whose datagrams take random access (`switchAleaDet_`).
     pub after: u64,
     /// The datagram after which the terminal requests a connection, so that it is ready, or nearly so, when it is
     /// needed. By default it requests one when it is needed.
