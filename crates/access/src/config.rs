@@ -130,8 +130,16 @@ impl AccessConfig {
             policy.entry().check().map_err(|error| error.within("method.policy"))?;
         }
         if self.has_both() {
-            let division = self.division.entry().check(self.frame.carriers, self.frame.carrier_step());
-            division.map_err(|error| error.within("division"))?;
+            let (carriers, step) = (self.frame.carriers, self.frame.carrier_step());
+            let division = self.division.entry();
+            division.check(carriers, step).map_err(|error| error.within("division"))?;
+            let allowed = division.at_start(carriers, random_carriers, step);
+            if allowed != random_carriers {
+                let message = format!(
+                    "{random_carriers} was given, not between least and most of the division: {allowed} would be"
+                );
+                return Err(FieldError::new("frame.random_carriers", message));
+            }
         }
         Ok(())
     }
@@ -179,7 +187,10 @@ impl AccessConfig {
         let FrameConfig { carriers, random_carriers, .. } = self.frame;
         random_carriers.unwrap_or_else(|| match self.random() {
             None => 0,
-            Some(_) if self.has_both() => carriers / 2 / self.frame.carrier_step() * self.frame.carrier_step(),
+            Some(_) if self.has_both() => {
+                let step = self.frame.carrier_step();
+                self.division.entry().at_start(carriers, carriers / 2 / step * step, step)
+            }
             Some(_) => carriers,
         })
     }

@@ -114,6 +114,11 @@ impl FrameConfig {
         now.as_nanos().div_ceil(self.duration.as_nanos())
     }
 
+    /// How many frames have begun, one that begins at `now` included.
+    pub(crate) fn begun(&self, now: Time) -> u64 {
+        now.as_nanos() / self.duration.as_nanos() + 1
+    }
+
     /// The instant at which a frame begins.
     #[inline]
     pub(crate) fn start(&self, frame: u64) -> Time {

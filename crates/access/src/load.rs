@@ -31,9 +31,13 @@ struct Mean {
 impl Mean {
     const NONE: Mean = Mean { value: 0.0, at: Time::ZERO };
 
-    /// The mean at `now`, if nothing was sent since.
-    fn at(self, now: Time, frame: Duration) -> f64 {
-        let frames = now.since(self.at).as_nanos() / frame.as_nanos();
+    /// The frames that have begun since, one that begins at `now` included.
+    fn frames_until(self, now: Time, frame: Duration) -> u64 {
+        now.since(self.at).as_nanos() / frame.as_nanos()
+    }
+
+    /// The mean after so many more frames in which nothing was sent.
+    fn after(self, frames: u64) -> f64 {
         self.value * libm::pow(1.0 - WEIGHT, frames as f64)
     }
 }
@@ -47,16 +51,16 @@ impl Load {
     /// A frame that begins at `now` carries `per_block` packets in each block.
     pub(crate) fn handle_frame(&mut self, now: Time, per_block: f64, round_trip: Duration) {
         self.receive(now);
-        let value = self.measured.at(now, self.frame) + WEIGHT * per_block;
+        let value = self.measured.after(self.measured.frames_until(now, self.frame)) + WEIGHT * per_block;
         self.measured = Mean { value, at: now };
         // A broadcast does not overtake an earlier one when the path becomes shorter.
         let due = self.in_flight.back().map_or(Time::ZERO, |last| last.0).max(now + round_trip);
         self.in_flight.push_back((due, self.measured));
     }
 
-    /// The mean at `now`, before the frame that begins then.
+    /// The mean over the frames before the one that begins at `now`.
     pub(crate) fn measured(&self, now: Time) -> f64 {
-        self.measured.at(now, self.frame)
+        self.measured.after(self.measured.frames_until(now, self.frame).saturating_sub(1))
     }
 
     fn receive(&mut self, now: Time) {
@@ -71,7 +75,7 @@ impl Load {
         self.receive(now);
         let Some(round_trip) = round_trip else { return self.received.value };
         let then = Time::ZERO + now.since(Time::ZERO).saturating_sub(round_trip);
-        self.received.at(then.max(self.received.at), self.frame)
+        self.received.after(self.received.frames_until(then.max(self.received.at), self.frame))
     }
 }
 
@@ -101,7 +105,7 @@ mod tests {
     fn the_load_falls_while_nothing_is_sent() {
         let mut load = Load::new(Duration::from_millis(45));
         load.handle_frame(at(0), 80.0, RTT);
-        assert!((load.measured(at(45 * 3)) - 10.0 * 0.875 * 0.875 * 0.875).abs() < 1e-12);
+        assert!((load.measured(at(45 * 3)) - 10.0 * 0.875 * 0.875).abs() < 1e-12);
         assert!((load.broadcast(at(500 + 90), Some(RTT)) - 10.0 * 0.875 * 0.875).abs() < 1e-12);
         assert!(load.broadcast(at(100_000), Some(RTT)) < 1e-9);
         load.handle_frame(at(45_000), 8.0, RTT);

@@ -127,7 +127,7 @@ units::report! {
     pub struct AccessReport {
         /// The access method: the kind of `access.method`.
         method: &'static str,
-        /// Frames that began within the run.
+        /// Frames that began within the run, one at its very end included.
         frames: u64,
         /// Bursts sent by random access, all replicas counted.
         offered_bursts: u64,
@@ -303,8 +303,9 @@ impl ReturnLink {
         while let Some(number) = self.unrequested.pop() {
             self.request_slots(now, number, round_trip);
         }
-        if number.is_multiple_of(u64::from(self.frame.superframe_frames)) {
-            self.divide_carriers(now);
+        let superframe_frames = u64::from(self.frame.superframe_frames);
+        if number.is_multiple_of(superframe_frames) {
+            self.divide_carriers(now, number / superframe_frames);
         }
         self.tally.random_slots += self.random_slots();
         self.send_dedicated(now, number, round_trip);
@@ -317,11 +318,11 @@ impl ReturnLink {
         u64::from(self.random_carriers) * u64::from(self.frame.timeslots)
     }
 
-    fn divide_carriers(&mut self, now: Time) {
+    fn divide_carriers(&mut self, now: Time, superframe: u64) {
         let (Some(random), Some(dedicated)) = (&self.random, &self.dedicated) else { return };
         let backlog: u64 = self.terminals.iter().map(|terminal| terminal.dedicated.bits()).sum();
         let slots = backlog.div_ceil(u64::from(dedicated.slot_bits));
-        self.random_carriers = self.divider.handle_frame(random.load.measured(now), slots);
+        self.random_carriers = self.divider.handle_superframe(superframe, random.load.measured(now), slots);
     }
 
     /// Terminals fill their granted slots.
@@ -336,8 +337,8 @@ impl ReturnLink {
             self.tally.slots_granted += u64::from(grant.slots);
             let terminal = &mut terminals[grant.terminal as usize];
             terminal.begin_frame(frame, self.frame_bits);
-            for slot in grant.in_time_order(self.frame.timeslots) {
-                while terminal.dedicated.bits() < u64::from(*slot_bits) && terminal.advance_one() {}
+            for (index, slot) in grant.in_time_order(self.frame.timeslots).enumerate() {
+                terminal.advance(&self.filler, *slot_bits, grant.slots - index as u32);
                 if terminal.dedicated.is_empty() {
                     break;
                 }
@@ -437,7 +438,7 @@ impl ReturnLink {
 
     /// The counters from the start to `now`.
     pub fn counts(&self, now: Time) -> AccessCounts {
-        let unseen_frames = self.frame.next(now).saturating_sub(self.next_frame);
+        let unseen_frames = self.frame.begun(now).saturating_sub(self.next_frame);
         let counters = self.random.as_ref().map(|random| random.frame.counters()).unwrap_or_default();
         AccessCounts {
             random_packets: counters.decoded_packets + counters.lost_packets,
@@ -456,7 +457,7 @@ impl ReturnLink {
         let ratio = |part: f64, whole: u64| (whole > 0).then(|| part / whole as f64);
         AccessReport {
             method: self.method,
-            frames: self.frame.next(now).max(self.next_frame),
+            frames: self.frame.begun(now),
             offered_bursts: counters.offered_bursts,
             collided_bursts: counters.collided_bursts,
             decoded_packets: counters.decoded_packets,
@@ -496,7 +497,7 @@ impl Random {
         tally: &mut Tally,
     ) {
         let &Sending { now, filler, payload, together } = sending;
-        let Terminal { random: queue, columns, rng, bits_left, .. } = terminal;
+        let Terminal { random: queue, replicas, columns, rng, bits_left, .. } = terminal;
         let most = u32::try_from(*bits_left / u64::from(payload)).unwrap_or(u32::MAX);
         let mut left = together.map_or(most, |replicas| most.min(columns.free() / replicas));
         let before = self.frame.packets() as u32;
@@ -505,7 +506,7 @@ impl Random {
             let (mut next, mut bits) = (0, 0);
             // A datagram whose transmission has begun by random access continues so.
             while left > 0 && next < waiting.len() && (!begun_only || waiting[next].begun) {
-                if together.is_none() && !self.frame.add(columns, &mut **rng) {
+                if together.is_none() && !self.frame.add_waiting(replicas, columns, &mut **rng) {
                     break;
                 }
                 let filled = filler.fill(&mut waiting[next..], payload, if together.is_some() { left } else { 1 }, now);

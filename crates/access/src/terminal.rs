@@ -19,6 +19,8 @@ pub(crate) struct Terminal {
     /// Data that have arrived and for which it requests slots, since the start.
     arrived_bits: u64,
     pub(crate) switch: SwitchState,
+    /// The replicas of the next packet of random access, if they are drawn: it found no room in an earlier frame.
+    pub(crate) replicas: Option<u32>,
     /// Draws the slots of its bursts.
     pub(crate) rng: Box<dyn Rng + Send>,
     /// In the present frame: the timeslots in which it sends, and the bits that it may still send.
@@ -75,6 +77,7 @@ impl Terminal {
             requests_early,
             arrived_bits: 0,
             switch: SwitchState::default(),
+            replicas: None,
             rng,
             columns: Columns::new(timeslots),
             bits_left: 0,
@@ -104,15 +107,29 @@ impl Terminal {
         self.random.push(waiting);
     }
 
-    /// Moves the first datagram for random access that was not begun to the free slots of its own; returns whether
-    /// there is one.
-    pub(crate) fn advance_one(&mut self) -> bool {
-        let Some(waiting) = self.random.take_fresh() else { return false };
-        if !self.requests_early {
-            self.arrived_bits += waiting.bits_left;
+    /// Moves datagrams for random access that were not begun to a slot of its own, the first of so many in this frame:
+    /// one to a slot that would stay empty, and more to what room there is. Of these it has to have requested slots for
+    /// them, or to have enough that they end in the frame: the rest would wait for a request.
+    pub(crate) fn advance(&mut self, filler: &Filler, slot_bits: u32, slots_left: u32) {
+        let slots_left = u64::from(slots_left).min(self.bits_left / u64::from(slot_bits));
+        while self.dedicated.bits() < u64::from(slot_bits)
+            && let Some(fresh) = self.random.fresh()
+        {
+            let own = self.dedicated.waiting();
+            let fits = match self.requests_early {
+                true => filler.has_room(own, slot_bits),
+                false if own.is_empty() => true,
+                false => filler.slots(own.iter().chain([&self.random.waiting()[fresh]]), slot_bits) <= slots_left,
+            };
+            if !fits {
+                break;
+            }
+            let waiting = self.random.take(fresh);
+            if !self.requests_early {
+                self.arrived_bits += waiting.bits_left;
+            }
+            self.dedicated.push(waiting);
         }
-        self.dedicated.push(waiting);
-        true
     }
 
     /// The backlog in bits.
@@ -196,16 +213,20 @@ impl Queue {
         }
     }
 
-    /// Removes the first datagram of which nothing was sent.
-    fn take_fresh(&mut self) -> Option<Waiting> {
-        let index = self.waiting().iter().position(|waiting| !waiting.begun)?;
+    /// The index of the first datagram of which nothing was sent.
+    fn fresh(&self) -> Option<usize> {
+        self.waiting().iter().position(|waiting| !waiting.begun)
+    }
+
+    /// Removes the datagram at an index.
+    fn take(&mut self, index: usize) -> Waiting {
         let at = self.left + index;
         let waiting = self.datagrams[at];
         // Few have begun, and a queue may be long: they move, not what comes after.
         self.datagrams.copy_within(self.left..at, self.left + 1);
         self.let_go(1);
         self.bits -= waiting.bits_left;
-        Some(waiting)
+        waiting
     }
 
     /// Marks so many datagrams from the one at an index on as damaged: a part of each is lost.
@@ -217,6 +238,12 @@ impl Queue {
 impl Filler {
     pub(crate) fn new(encapsulation: &Encapsulation) -> Filler {
         Filler { fragment_bits: encapsulation.fragment.bits(), packing: encapsulation.packing }
+    }
+
+    /// Whether a slot of so many bits that carries these datagrams has room for a part of another.
+    fn has_room(&self, carried: &[Waiting], slot_bits: u32) -> bool {
+        let taken: u64 = carried.iter().map(|waiting| waiting.bits_left + self.fragment_bits).sum();
+        carried.is_empty() || self.packing && taken + self.fragment_bits < u64::from(slot_bits)
     }
 
     /// How many slots of so many bits datagrams will fill.

@@ -71,6 +71,10 @@ fn sent_at(outputs: &[(u32, Output)], id: u32) -> (f64, Access) {
 fn irregular_repetition_fills_the_timeslots() {
     let report = backlogged(&config(r#"{ "method": { "kind": "irsa" } }"#), 1);
     assert!(report.offered_bursts > 45 * 36, "{report:?}");
+    // A packet that found no room keeps its number: 3.6 replicas in the mean, as the distribution has.
+    let report = backlogged(&config(r#"{ "method": { "kind": "irsa" } }"#), 40);
+    let mean = report.offered_bursts as f64 / (report.decoded_packets + report.lost_packets) as f64;
+    assert!((mean - 3.6).abs() < 0.06, "{mean}");
 }
 
 /// A request tells the slots that datagrams fill, so all of them have left a request's round trip later, each in a slot
@@ -303,6 +307,30 @@ fn slots_for_what_would_go_at_random_are_packed_too() {
     assert_eq!(link.report(Time::from_secs_f64(3.0)).dedicated_slots_used, 37);
 }
 
+/// What room is left in a granted slot takes a datagram for random access only if that ends in the slots of the frame:
+/// what is left of it would wait for a request of its own.
+#[test]
+fn slots_take_from_random_access_what_ends_in_them() {
+    let more = r#"{ "method": { "kind": "switch", "policy": { "kind": "sequence", "after": 1 } },
+        "dedicated": { "capacity": { "kind": "vbdc" } } }"#;
+    for (bytes, access) in [(15, Access::Dedicated), (16, Access::Random), (100, Access::Random)] {
+        let mut link = link(&config(more), 1);
+        let mut offer = |id, at, bytes, position| {
+            let now = Time::from_secs_f64(at);
+            while let Some(due) = link.poll_timeout().filter(|due| *due <= now) {
+                link.handle_timeout(due, Some(ROUND_TRIP));
+            }
+            link.handle_datagram(now, Datagram { id, terminal: 0, bytes }, || position, || Some(ROUND_TRIP));
+        };
+        // The first has one slot of 920 bits in the frame at 10.53 s.
+        offer(0, 10.0, 100, 5);
+        offer(1, 10.5, bytes, 0);
+        let outputs = run(&mut link, &[], 20.0);
+        assert_eq!(sent_at(&outputs, 0), (10.575, Access::Dedicated));
+        assert_eq!(sent_at(&outputs, 1), (10.575, access), "{bytes} B");
+    }
+}
+
 /// A terminal may be granted every timeslot while the rest of a datagram waits that began at random: slots that it does
 /// not use leave its one amplifier free. 971 B are 7,768 bits, seven more than 13 packets of random access carry.
 #[test]
@@ -331,8 +359,23 @@ fn an_outage_stops_everything() {
         }
         let Some(Output::Sent { at, .. }) = sent else { panic!("{kind}: {sent:?}") };
         assert!((at.as_secs_f64() - first).abs() < 0.05, "{kind}: {at}");
-        assert_eq!(link.report(at).frames, at.as_nanos().div_ceil(45_000_000));
+        assert_eq!(link.report(at).frames, at.as_nanos() / 45_000_000 + 1);
     }
+}
+
+/// The slots for random access are those of the frames that have begun, whether anything is sent in them or not.
+#[test]
+fn slots_of_random_access_are_counted_frame_by_frame() {
+    let mut link = link(&config(r#"{ "method": { "kind": "crdsa" } }"#), 1);
+    run(&mut link, &[(0.2, 0, 50), (0.4, 0, 50)], 0.5);
+    let at = |frame: u64| Time::from_nanos(frame * 45_000_000);
+    let counted = (12..16).map(|frame| link.counts(at(frame)).random_slots / 4_000);
+    assert_eq!(counted.collect::<Vec<_>>(), [13, 14, 15, 16]);
+    let just_before = Time::from_nanos(at(13).as_nanos() - 1);
+    assert_eq!((link.counts(just_before).random_slots, link.report(just_before).frames), (13 * 4_000, 13));
+    link.handle_datagram(at(20), Datagram { id: 2, terminal: 0, bytes: 50 }, || 2, || Some(ROUND_TRIP));
+    link.handle_timeout(at(20), Some(ROUND_TRIP));
+    assert_eq!(link.counts(at(20)).random_slots, 21 * 4_000);
 }
 
 #[test]

@@ -74,8 +74,13 @@ impl Kind for ByLoad {
         Ok(())
     }
 
+    fn at_start(&self, carriers: u32, random_carriers: u32, step: u32) -> u32 {
+        let (least, most) = self.bounds(carriers, step);
+        random_carriers.max(least).min(most)
+    }
+
     fn build(&self, carriers: u32, random_carriers: u32, step: u32) -> Box<dyn Divide> {
-        Box::new(Divider { by_load: self.clone(), carriers, random_carriers, step, held: 0 })
+        Box::new(Divider { by_load: self.clone(), carriers, random_carriers, step, since: 0 })
     }
 }
 
@@ -91,13 +96,12 @@ struct Divider {
     carriers: u32,
     random_carriers: u32,
     step: u32,
-    /// Superframes since the last change.
-    held: u32,
+    /// The first superframe that is divided so.
+    since: u64,
 }
 
 impl Divide for Divider {
-    fn handle_frame(&mut self, random_load: f64, dedicated_backlog_slots: u64) -> u32 {
-        self.held = self.held.saturating_add(1);
+    fn handle_superframe(&mut self, superframe: u64, random_load: f64, dedicated_backlog_slots: u64) -> u32 {
         let by_load = &self.by_load;
         let now = self.random_carriers;
         let (least, most) = by_load.bounds(self.carriers, self.step);
@@ -113,9 +117,10 @@ impl Divide for Divider {
             now
         };
         let wanted = wanted.clamp(least, most);
-        if wanted != now && self.held >= by_load.hold_superframes {
+        let next = superframe + 1;
+        if wanted != now && next - self.since >= u64::from(by_load.hold_superframes) {
             self.random_carriers = wanted;
-            self.held = 0;
+            self.since = next;
         }
         self.random_carriers
     }
@@ -138,33 +143,41 @@ mod tests {
     #[test]
     fn a_high_load_takes_the_carriers_that_it_needs() {
         // 20 carriers with 45 packets a block are 30 carriers with 30.
-        assert_eq!(divider(prompt(), 20).handle_frame(45.0, 1000), 30);
-        assert_eq!(divider(prompt(), 20).handle_frame(46.0, 0), 35);
-        assert_eq!(divider(prompt(), 20).handle_frame(30.0, 0), 20);
-        assert_eq!(divider(prompt(), 20).handle_frame(1e9, 0), 95);
+        assert_eq!(divider(prompt(), 20).handle_superframe(0, 45.0, 1000), 30);
+        assert_eq!(divider(prompt(), 20).handle_superframe(0, 46.0, 0), 35);
+        assert_eq!(divider(prompt(), 20).handle_superframe(0, 30.0, 0), 20);
+        assert_eq!(divider(prompt(), 20).handle_superframe(0, 1e9, 0), 95);
     }
 
     #[test]
     fn a_low_load_gives_carriers_back_only_if_they_are_wanted() {
         let mut divider = divider(prompt(), 50);
-        assert_eq!(divider.handle_frame(1.0, 0), 50);
-        let given: Vec<u32> = (0..12).map(|_| divider.handle_frame(1.0, 7)).collect();
+        assert_eq!(divider.handle_superframe(0, 1.0, 0), 50);
+        let given: Vec<u32> = (1..13).map(|superframe| divider.handle_superframe(superframe, 1.0, 7)).collect();
         assert_eq!(given, [45, 40, 35, 30, 25, 20, 15, 10, 5, 5, 5, 5]);
     }
 
     #[test]
     fn what_was_given_back_is_not_taken_at_once() {
         // 25 packets a block on 20 carriers would be 33 on 15; 18 would be 24, which is 20 % below the target.
-        assert_eq!(divider(prompt(), 20).handle_frame(25.0, 7), 20);
-        assert_eq!(divider(prompt(), 20).handle_frame(18.1, 7), 20);
-        assert_eq!(divider(prompt(), 20).handle_frame(18.0, 7), 15);
+        assert_eq!(divider(prompt(), 20).handle_superframe(0, 25.0, 7), 20);
+        assert_eq!(divider(prompt(), 20).handle_superframe(0, 18.1, 7), 20);
+        assert_eq!(divider(prompt(), 20).handle_superframe(0, 18.0, 7), 15);
+    }
+
+    #[test]
+    fn the_start_lies_between_least_and_most() {
+        let start = |least, most| ByLoad { least, most, ..ByLoad::default() }.at_start(100, 50, 5);
+        assert_eq!([start(None, None), start(None, Some(20)), start(Some(80), None)], [50, 20, 80]);
     }
 
     #[test]
     fn a_change_is_held() {
         let mut divider = divider(ByLoad { hold_superframes: 3, ..ByLoad::default() }, 20);
-        let given: Vec<u32> = (0..7).map(|_| divider.handle_frame(0.0, 7)).collect();
+        let given: Vec<u32> = (0..7).map(|superframe| divider.handle_superframe(superframe, 0.0, 7)).collect();
         assert_eq!(given, [20, 20, 15, 15, 15, 10, 10]);
+        // Superframes in which nobody has anything to send are superframes, too.
+        assert_eq!(divider.handle_superframe(1_000, 0.0, 7), 5);
     }
 
     #[test]
@@ -192,8 +205,8 @@ mod tests {
             let carriers = step * steps + 1;
             prop_assert_eq!(prompt().check(carriers, step), Ok(()));
             let mut divider = prompt().build(carriers, step * steps.div_ceil(2), step);
-            for (load, backlog) in seen {
-                let random = divider.handle_frame(load, backlog);
+            for (superframe, (load, backlog)) in seen.into_iter().enumerate() {
+                let random = divider.handle_superframe(superframe as u64, load, backlog);
                 prop_assert!(random >= step && random < carriers && random.is_multiple_of(step));
             }
         }
@@ -203,13 +216,13 @@ mod tests {
         fn a_constant_load_settles(packets in 1.0..2000.0f64) {
             let mut divider = divider(prompt(), 50);
             let mut random = 50;
-            for _ in 0..40 {
-                random = divider.handle_frame(packets / f64::from(random), 7);
+            for superframe in 0..40 {
+                random = divider.handle_superframe(superframe, packets / f64::from(random), 7);
             }
             let load = packets / f64::from(random);
             prop_assert!(load <= 30.0 || random == 95);
-            for _ in 0..10 {
-                prop_assert_eq!(divider.handle_frame(packets / f64::from(random), 7), random);
+            for superframe in 40..50 {
+                prop_assert_eq!(divider.handle_superframe(superframe, packets / f64::from(random), 7), random);
             }
         }
     }

@@ -26,7 +26,7 @@ struct Constant {
 }
 
 impl Divide for Constant {
-    fn handle_frame(&mut self, _random_load: f64, _dedicated_backlog_slots: u64) -> u32 {
+    fn handle_superframe(&mut self, _superframe: u64, _random_load: f64, _dedicated_backlog_slots: u64) -> u32 {
         self.random_carriers
     }
 }
@@ -38,6 +38,6 @@ mod tests {
     #[test]
     fn a_fixed_division_stays() {
         let mut divider = Fixed::default().build(100, 50, 5);
-        assert_eq!([divider.handle_frame(1000.0, 0), divider.handle_frame(0.0, 1000)], [50, 50]);
+        assert_eq!([divider.handle_superframe(0, 1000.0, 0), divider.handle_superframe(1, 0.0, 1000)], [50, 50]);
     }
 }

@@ -21,13 +21,19 @@ pub trait Kind {
     /// Names the field, what was given and what is allowed.
     fn check(&self, carriers: u32, step: u32) -> Result<(), FieldError>;
 
+    /// The number of carriers for random access at the start that is nearest to the one given.
+    fn at_start(&self, _carriers: u32, random_carriers: u32, _step: u32) -> u32 {
+        random_carriers
+    }
+
     /// The division, for values that have passed their check. `random_carriers`: the number at the start.
     fn build(&self, carriers: u32, random_carriers: u32, step: u32) -> Box<dyn Divide>;
 }
 
 /// Divides the carriers, one superframe after the other.
 pub trait Divide: Send {
-    /// A superframe begins; returns its number of carriers for random access. `random_load`: packets in each block, as
-    /// measured with the present carriers. `dedicated_backlog_slots`: the slots for which data wait in all terminals.
-    fn handle_frame(&mut self, random_load: f64, dedicated_backlog_slots: u64) -> u32;
+    /// A superframe begins, those without anything to send left out; returns its number of carriers for random access.
+    /// `superframe`: its number. `random_load`: packets in each block, as measured with the present carriers.
+    /// `dedicated_backlog_slots`: the slots for which data wait in all terminals.
+    fn handle_superframe(&mut self, superframe: u64, random_load: f64, dedicated_backlog_slots: u64) -> u32;
 }

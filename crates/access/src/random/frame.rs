@@ -137,12 +137,24 @@ impl RandomFrame {
     ///
     /// The block is uniform among those with room for the packet, and each replica uniform among the slots of the block
     /// that are left: in another column than all others of the terminal if it has one amplifier, else in another slot
-    /// than those of the same packet. False, and nothing changes, if no block has room; an irregular scheme draws the
-    /// number of replicas anew at the next attempt.
+    /// than those of the same packet. False, and nothing changes, if no block has room.
     pub fn add(&mut self, columns: &mut Columns, rng: &mut (impl Rng + ?Sized)) -> bool {
+        self.add_waiting(&mut None, columns, rng)
+    }
+
+    /// As [`RandomFrame::add`] for the first packet of those that wait. Where it finds no room it keeps the number of
+    /// `replicas` that it has drawn: were it drawn anew, packets with many would be too few.
+    pub fn add_waiting(
+        &mut self,
+        replicas: &mut Option<u32>,
+        columns: &mut Columns,
+        rng: &mut (impl Rng + ?Sized),
+    ) -> bool {
         debug_assert!(!self.is_decoded, "packets are added before the frame is decoded");
         debug_assert_eq!(columns.timeslots(), self.layout.timeslots, "the columns are those of the frame");
-        let replicas = self.replicas.draw(rng);
+        let waiting = replicas;
+        let replicas = waiting.take().unwrap_or_else(|| self.replicas.draw(rng));
+        *waiting = Some(replicas);
         if self.layout.one_amplifier && columns.free() < replicas {
             return false; // before anything else is drawn
         }
@@ -163,6 +175,7 @@ impl RandomFrame {
                 block_of_packet.push(block);
             }
         }
+        *waiting = None;
         true
     }
 
