@@ -62,6 +62,19 @@ def test_pages_over_three_protocols() -> None:
     assert all(flow["web"]["pages"] >= 4 for flow in flows)
 
 
+def test_objects_beyond_the_streams_wait() -> None:
+    """Thirty objects over ten streams: most wait until one ends, which takes a round trip of 0.1 s to be known."""
+    scenario = to.Scenario.load(ROOT / "scenarios/quic-web.toml").replace({"duration": "20 s", "channel.loss": "0 %"})
+
+    def page_s(streams: int) -> float:
+        changed = scenario.replace({"flows.0.transport.max_streams": streams})
+        return float(changed.run().summary["flows"][0]["web"]["load_mean_s"])
+
+    assert page_s(10) > page_s(100) + 0.1
+    with pytest.raises(to.ScenarioError, match=r"max_streams: 0 "):
+        scenario.replace({"flows.0.transport.max_streams": 0})
+
+
 @pytest.mark.parametrize(
     ("option", "says"),
     [

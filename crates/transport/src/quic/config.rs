@@ -59,6 +59,10 @@ pub struct QuicConfig {
     pub ecn: Option<bool>,
     /// What the receiver takes of a stream, and of all of them, before the application reads.
     pub receive_window: Bytes,
+    /// Streams that the other end may have open at a time (RFC 9000 section 4.6). It learns that one has ended, so that
+    /// the next may open, half a round trip later.
+    #[schemars(range(min = 1, max = 1_000_000))]
+    pub max_streams: u32,
 }
 
 /// Whose code a congestion controller is.
@@ -115,6 +119,7 @@ impl Default for QuicConfig {
             time_threshold: 9.0 / 8.0,
             ecn: None,
             receive_window: Bytes::new(64 << 20),
+            max_streams: 100,
         }
     }
 }
@@ -148,6 +153,7 @@ impl QuicConfig {
             ("initial_window", self.initial_window, LEAST_WINDOW, 10_000, "packets"),
             ("ack_every", self.ack_every, 1, 1_000, "packets"),
             ("packet_threshold", self.packet_threshold, 3, 100_000, "packets"),
+            ("max_streams", self.max_streams, 1, 1_000_000, "streams"),
         ];
         for (name, value, least, most, unit) in numbers {
             if !(least..=most).contains(&value) {

@@ -148,7 +148,7 @@ fn transport_config(settings: &Settings, control: Shared) -> TransportConfig {
         .send_window(SEND_WINDOW.max(config.receive_window.get()))
         .packet_threshold(config.packet_threshold)
         .time_threshold(config.time_threshold as f32)
-        .max_concurrent_bidi_streams(VarInt::from_u32(100))
+        .max_concurrent_bidi_streams(config.max_streams.into())
         .datagram_send_buffer_size(1 << 30)
         .allow_spin(false);
     if config.ack_every != 2 || config.max_ack_delay != MAX_ACK_DELAY {
