@@ -373,7 +373,7 @@ def test_no_pass_is_told_with_the_best_elevation(command: Command) -> None:
     assert f"no pass: the highest satellite reaches {elevation:.1f} deg, after {when:g} s" in done.out
     assert "rise (s)" not in done.out, "a table without rows"
     looks = to.constellation.look("orbcomm-og2", station=(89, 0), duration_s=6000, step_s=10)
-    assert abs(looks["elevation_deg"].max() - elevation) < 1e-6  # type: ignore[operator]
+    assert 0 <= elevation - looks["elevation_deg"].max() < 0.1, "looks of every 10 s miss the highest point"
 
 
 def test_tracks_of_no_satellite(command: Command) -> None:

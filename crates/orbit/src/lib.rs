@@ -54,4 +54,4 @@ pub use satellites::presets::{Preset, preset, presets};
 pub use satellites::propagation::{Orbits, WalkerOrbits};
 pub use satellites::sky::{Sky, parse_elements};
 pub use units::FieldError;
-pub use view::{LatitudeCoverage, Pass, coverage, footprint, passes, sub_satellite};
+pub use view::{LOOK_EVERY_S, LatitudeCoverage, Pass, coverage, footprint, highest, passes, sub_satellite};

@@ -26,8 +26,8 @@ pub struct Pass {
     pub range_metres: f64,
 }
 
-/// Elevations are computed at this interval: shorter passes may be missed.
-const LOOK_EVERY_S: f64 = 10.0;
+/// Elevations are computed at this interval; what comes higher between two looks is searched for beside the highest.
+pub const LOOK_EVERY_S: f64 = 10.0;
 /// The precision of rise and set.
 const PRECISION_S: f64 = 1e-3;
 
@@ -35,39 +35,66 @@ const PRECISION_S: f64 = 1e-3;
 /// before it), in the order of their rise.
 pub fn passes(orbits: &Orbits, station: &Station, minimum_elevation: Angle, [begin, end]: [f64; 2]) -> Vec<Pass> {
     let sky = StationSky { orbits, station, sin_mask: libm::sin(minimum_elevation.as_radians()), begin, end };
-    let looks = ((end - begin) / LOOK_EVERY_S).ceil().max(1.0) as u64;
-    let mut positions = Vec::new();
     let mut open: Vec<Option<OpenPass>> = vec![None; orbits.len()];
     let mut passes = Vec::new();
-    let mut before = begin;
-    for look in 0..=looks {
-        let now = (begin + look as f64 * LOOK_EVERY_S).min(end);
-        orbits.positions_at(now, &mut positions);
-        let horizon = station.at(now);
-        for (number, open) in open.iter_mut().enumerate() {
-            let sine = horizon.look(positions[number]).1;
-            match (&mut *open, sine >= sky.sin_mask) {
-                (None, true) => {
-                    let rise_s = (look > 0).then(|| sky.crossing(number, before, now));
-                    *open = Some(OpenPass { rise_s, highest_look: (sine, now) });
-                }
-                (Some(pass), true) if sine > pass.highest_look.0 => pass.highest_look = (sine, now),
-                (Some(pass), false) => {
-                    let set = sky.crossing(number, before, now);
-                    passes.push(sky.pass(number, *pass, Some(set)));
-                    *open = None;
-                }
-                _ => {}
+    sky.look_at_all(|&Look { number, before, now, sine, culminates }| {
+        let open = &mut open[number];
+        match (&mut *open, sine >= sky.sin_mask) {
+            (None, true) => {
+                let rise_s = (now > begin).then(|| sky.crossing(number, before, now));
+                *open = Some(OpenPass { rise_s, highest_look: (sine, now) });
             }
+            (Some(pass), true) if sine > pass.highest_look.0 => pass.highest_look = (sine, now),
+            (Some(pass), false) => {
+                let set = sky.crossing(number, before, now);
+                passes.push(sky.pass(number, *pass, Some(set)));
+                *open = None;
+            }
+            (None, false) => passes.extend(culminates.and_then(|between| sky.short_pass(number, between))),
+            _ => {}
         }
-        before = now;
-    }
+    });
     let still = open.into_iter().enumerate().filter_map(|(number, open)| open.map(|pass| (number, pass)));
     passes.extend(still.map(|(number, pass)| sky.pass(number, pass, None)));
     passes.sort_by(|a, b| {
         a.rise_s.unwrap_or(begin).total_cmp(&b.rise_s.unwrap_or(begin)).then(a.satellite.cmp(&b.satellite))
     });
     passes
+}
+
+/// The highest elevation, perhaps below the horizon, that a satellite reaches over `station` between two instants, and
+/// when.
+pub fn highest(orbits: &Orbits, station: &Station, [begin, end]: [f64; 2]) -> (Angle, f64) {
+    let sky = StationSky { orbits, station, sin_mask: 1.0, begin, end };
+    let mut best = (-1.0, begin);
+    sky.look_at_all(|&Look { number, now, sine, culminates, .. }| {
+        let culmination = culminates.map(|[from, to]| {
+            let at = sky.highest_between(number, from, to);
+            (sky.look(number, at).1, at)
+        });
+        for reached in culmination.into_iter().chain([(sine, now)]) {
+            if reached.0 > best.0 {
+                best = reached;
+            }
+        }
+    });
+    (elevation(best.0), best.1)
+}
+
+fn elevation(sine: f64) -> Angle {
+    Angle::from_degrees(libm::asin(sine.clamp(-1.0, 1.0)).to_degrees())
+}
+
+/// One of the looks at all satellites, in the order of time.
+struct Look {
+    number: usize,
+    /// The instants of the look before and of this one.
+    before: f64,
+    now: f64,
+    /// The sine of the elevation.
+    sine: f64,
+    /// The look before was higher than this one and than that before it: between these two the elevation is highest.
+    culminates: Option<[f64; 2]>,
 }
 
 /// A pass that has not ended yet.
@@ -92,6 +119,52 @@ impl StationSky<'_> {
         self.station.at(seconds).look(self.orbits.position_of(number as u32, seconds))
     }
 
+    /// Looks at all satellites from begin to end.
+    fn look_at_all(&self, mut visit: impl FnMut(&Look)) {
+        let looks = ((self.end - self.begin) / LOOK_EVERY_S).ceil().max(1.0) as u64;
+        let at = |look: u64| (self.begin + look as f64 * LOOK_EVERY_S).min(self.end);
+        let mut positions = Vec::new();
+        // The sines of the last look and of that before it.
+        let mut last = vec![[f64::INFINITY; 2]; self.orbits.len()];
+        for look in 0..=looks {
+            let (before, now) = (at(look.saturating_sub(1)), at(look));
+            self.orbits.positions_at(now, &mut positions);
+            let horizon = self.station.at(now);
+            for (number, [earlier, previous]) in last.iter_mut().enumerate() {
+                let sine = horizon.look(positions[number]).1;
+                let is_peak = look > 1 && *earlier < *previous && *previous >= sine;
+                let culminates = is_peak.then(|| [at(look - 2), now]);
+                visit(&Look { number, before, now, sine, culminates });
+                (*earlier, *previous) = (*previous, sine);
+            }
+        }
+    }
+
+    /// When the elevation is highest between two instants between which it rises and then falls.
+    fn highest_between(&self, number: usize, mut low: f64, mut high: f64) -> f64 {
+        // A third without the maximum is cut off (ternary search).
+        while high - low > PRECISION_S {
+            let third = (high - low) / 3.0;
+            let [left, right] = [low + third, high - third].map(|at| self.look(number, at).1);
+            match left < right {
+                true => low += third,
+                false => high -= third,
+            }
+        }
+        f64::midpoint(low, high)
+    }
+
+    /// The pass between two looks at which the satellite is too low, if it comes high enough between them.
+    fn short_pass(&self, number: usize, [from, to]: [f64; 2]) -> Option<Pass> {
+        let top = self.highest_between(number, from, to);
+        let sine = self.look(number, top).1;
+        (sine >= self.sin_mask).then(|| {
+            let rise_s = Some(self.crossing(number, from, top));
+            let set_s = Some(self.crossing(number, top, to));
+            self.pass(number, OpenPass { rise_s, highest_look: (sine, top) }, set_s)
+        })
+    }
+
     /// When the satellite crosses the minimum elevation, between two instants of which it is above at one and below at
     /// the other.
     fn crossing(&self, number: usize, mut before: f64, mut after: f64) -> f64 {
@@ -110,26 +183,16 @@ impl StationSky<'_> {
     /// The elevation of a pass may have several maxima, as over a Molniya orbit: the search stays between the looks
     /// beside the highest one, where there is one.
     fn pass(&self, number: usize, OpenPass { rise_s, highest_look: (_, near) }: OpenPass, set_s: Option<f64>) -> Pass {
-        let mut low = rise_s.unwrap_or(self.begin).max(near - LOOK_EVERY_S);
-        let mut high = set_s.unwrap_or(self.end).min(near + LOOK_EVERY_S);
-        // A third without the maximum is cut off (ternary search).
-        while high - low > PRECISION_S {
-            let third = (high - low) / 3.0;
-            let [left, right] = [low + third, high - third].map(|at| self.look(number, at).1);
-            match left < right {
-                true => low += third,
-                false => high -= third,
-            }
-        }
+        let low = rise_s.unwrap_or(self.begin).max(near - LOOK_EVERY_S);
+        let high = set_s.unwrap_or(self.end).min(near + LOOK_EVERY_S);
+        let top = self.highest_between(number, low, high);
         // Where the window cuts the pass the elevation may be highest at that end.
         let ends = [(self.begin, rise_s), (self.end, set_s)];
         let cut = ends.into_iter().filter(|(_, crossing)| crossing.is_none()).map(|(end, _)| end);
-        let culmination_s = cut.fold(f64::midpoint(low, high), |best, end| {
-            if self.look(number, end).1 > self.look(number, best).1 { end } else { best }
-        });
+        let culmination_s =
+            cut.fold(top, |best, end| if self.look(number, end).1 > self.look(number, best).1 { end } else { best });
         let (range_metres, sine) = self.look(number, culmination_s);
-        let highest = Angle::from_degrees(libm::asin(sine.min(1.0)).to_degrees());
-        Pass { satellite: number as u32, rise_s, culmination_s, set_s, highest, range_metres }
+        Pass { satellite: number as u32, rise_s, culmination_s, set_s, highest: elevation(sine), range_metres }
     }
 }
 
@@ -265,6 +328,24 @@ mod tests {
         }
         assert!(found.len() > 10 && found.iter().filter(|pass| pass.rise_s.is_none()).count() >= 1);
         assert!(found.windows(2).all(|pair| pair[0].rise_s.unwrap_or(0.0) <= pair[1].rise_s.unwrap_or(0.0)));
+    }
+
+    #[test]
+    fn what_comes_high_between_two_looks_is_found() {
+        let orbits = Orbits::new(&leo());
+        // Under satellite 0 at 25 s, between the looks at 20 s and 30 s.
+        let under = sub_satellite(orbits.position_of(0, 25.0), 25.0);
+        let station = Station::new(&Place::from_degrees(under.0, under.1));
+        let (best, at) = highest(&orbits, &station, [0.0, 60.0]);
+        assert!(best.as_degrees() > 89.8 && (at - 25.0).abs() < 0.5, "{best:?} at {at}");
+        let [pass] = passes(&orbits, &station, Angle::from_degrees(89.0), [0.0, 60.0])[..] else { panic!("no pass") };
+        let (rise, set) = (pass.rise_s.unwrap(), pass.set_s.unwrap());
+        assert!(pass.satellite == 0 && rise < at && at < set && set - rise < 10.0, "{pass:?}");
+        let sine = |at| station.at(at).look(orbits.position_of(0, at)).1;
+        let mask = libm::sin(89.0_f64.to_radians());
+        assert!(
+            sine(rise - 0.01) < mask && sine(rise + 0.01) > mask && sine(set - 0.01) > mask && sine(set + 0.01) < mask
+        );
     }
 
     #[test]

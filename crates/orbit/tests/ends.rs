@@ -321,7 +321,8 @@ fn an_end_that_never_sees_a_satellite_is_told_how_near_it_came() {
     let says = |source: Place, user: Place| {
         ConstellationPath::new("starlink-shell-1".into(), source, user).trace(duration).unwrap_err().to_string()
     };
-    let expected = format!("no satellite comes above {mask} deg within 60 s: the best is {best:.1} deg");
+    let expected =
+        format!("no satellite comes above {mask} deg within 60 s: the best is {best:.1} deg, looked for every 1 s");
     assert_eq!(says(toulouse(), north), format!("user: {expected}"));
     assert_eq!(says(north, toulouse()), format!("source: {expected}"));
     // Of several gateways one is enough; but one that is there for nothing is told.

@@ -62,7 +62,7 @@ def passes(
     duration_s: float = 6000.0,
     base_dir: str | PathLike[str] = ".",
 ) -> pl.DataFrame:
-    """The passes of satellites over a place, in the order of their rise. Shorter ones than 10 s may be missed.
+    """The passes of satellites over a place, in the order of their rise.
 
     Args:
         constellation: a name of `transorbit list constellations`, or what a scenario's `path.constellation` may be.
@@ -90,7 +90,7 @@ def best_elevation(
     duration_s: float = 6000.0,
     base_dir: str | PathLike[str] = ".",
 ) -> tuple[float, float]:
-    """The highest elevation that any satellite reaches over a place, whether in view or not; looked for every 10 s.
+    """The highest elevation that any satellite reaches over a place, whether in view or not.
 
     Args:
         constellation: as for `passes`.

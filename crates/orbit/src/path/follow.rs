@@ -166,8 +166,9 @@ impl Follower {
         const MOST_TOLD: usize = 10;
         let blind = self.scene.blind_gateways(duration, step);
         let mask = self.mask;
-        let tell =
-            |&(number, best): &(usize, Angle)| format!("gateway {number}: {}", never_in_view(mask, duration, best));
+        let tell = |&(number, best): &(usize, Angle)| {
+            format!("gateway {number}: {}", never_in_view(mask, (duration, step), best))
+        };
         let mut warnings: Vec<String> = blind.iter().take(MOST_TOLD).map(tell).collect();
         if let Some(more) = blind.len().checked_sub(MOST_TOLD).filter(|&more| more > 0) {
             warnings.push(format!("and {more} more gateways that see no satellite"));

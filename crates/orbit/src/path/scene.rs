@@ -238,7 +238,7 @@ impl Scene {
             true => ("source", best[0]),
             false => ("user", best[1]),
         };
-        Some(FieldError::new(field, never_in_view(self.mask, duration, degrees(sine))))
+        Some(FieldError::new(field, never_in_view(self.mask, (duration, step), degrees(sine))))
     }
 
     /// The gateways that see no satellite at any step of the run, each with the best elevation.
@@ -269,10 +269,13 @@ fn degrees(sine: f64) -> Angle {
     Angle::from_degrees(libm::asin(sine.clamp(-1.0, 1.0)).to_degrees())
 }
 
-/// The message about a station that never sees a satellite above the minimum elevation.
-pub fn never_in_view(minimum_elevation: Angle, duration: Duration, best: Angle) -> String {
+/// The message about a station that sees a satellite above the minimum elevation at no step of a run.
+pub fn never_in_view(minimum_elevation: Angle, (duration, step): (Duration, Duration), best: Angle) -> String {
     let mask = minimum_elevation.as_degrees();
-    format!("no satellite comes above {mask} deg within {duration}: the best is {:.1} deg", best.as_degrees())
+    format!(
+        "no satellite comes above {mask} deg within {duration}: the best is {:.1} deg, looked for every {step}",
+        best.as_degrees()
+    )
 }
 
 /// The last instant, to a millisecond, at which `holds` is true; it is true at `before` and false at `after`.

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use orbit::{Place, Sky, Station, Vector};
+use orbit::{LOOK_EVERY_S, Place, Sky, Station, Vector};
 use serde::Deserialize;
 use serde_json::{Value as Json, json};
 use sim::{ScenarioError, Table};
@@ -16,8 +16,6 @@ use super::sky::{pairs, sky};
 const MOST_LOOKS: f64 = 2e10;
 /// Places around the Earth at each latitude.
 const LONGITUDES: u32 = 36;
-/// Seconds between two looks for passes.
-const LOOK_EVERY: f64 = 10.0;
 /// Points of a footprint.
 const EDGES: u32 = 72;
 /// Points of a ground track.
@@ -103,7 +101,7 @@ pub(crate) fn passes(question: &Passes, base: &Path) -> Result<Table, ScenarioEr
     let (sky, mask) = ready(sky(&question.constellation, base)?, question.minimum_elevation_deg, (start_s, end_s))?;
     let place = Place::from_degrees(question.at.0, question.at.1);
     place.check().map_err(|error| error.within("station"))?;
-    limit("duration", duration.as_secs_f64() / LOOK_EVERY * sky.orbits.len() as f64)?;
+    limit("duration", duration.as_secs_f64() / LOOK_EVERY_S * sky.orbits.len() as f64)?;
     let passes = orbit::passes(&sky.orbits, &Station::new(&place), mask, [start_s, end_s]);
     let mut table = Table::default();
     table.count("satellite", passes.iter().map(|pass| u64::from(pass.satellite)));
@@ -117,7 +115,7 @@ pub(crate) fn passes(question: &Passes, base: &Path) -> Result<Table, ScenarioEr
 }
 
 /// The highest elevation in degrees, perhaps below the horizon, that any satellite reaches over a place, and when, in
-/// seconds after the reference instant: looked for every 10 s.
+/// seconds after the reference instant.
 ///
 /// # Errors
 /// As [`passes`].
@@ -127,21 +125,9 @@ pub(crate) fn best_elevation(question: &BestElevation, base: &Path) -> Result<Js
     let (sky, _) = ready(sky(&question.constellation, base)?, None, (start_s, end_s))?;
     let place = Place::from_degrees(question.at.0, question.at.1);
     place.check().map_err(|error| error.within("station"))?;
-    let steps = (duration.as_secs_f64() / LOOK_EVERY).ceil();
-    limit("duration", steps * sky.orbits.len() as f64)?;
-    let station = Station::new(&place);
-    let mut positions = Vec::new();
-    let mut best = (-1.0, start_s);
-    for step in 0..=steps as u64 {
-        let seconds = (start_s + step as f64 * LOOK_EVERY).min(end_s);
-        sky.orbits.positions_at(seconds, &mut positions);
-        let horizon = station.at(seconds);
-        let sine = positions.iter().map(|&position| horizon.look(position).1).fold(-1.0, f64::max);
-        if sine > best.0 {
-            best = (sine, seconds);
-        }
-    }
-    Ok(json!((libm::asin(best.0.clamp(-1.0, 1.0)).to_degrees(), best.1)))
+    limit("duration", duration.as_secs_f64() / LOOK_EVERY_S * sky.orbits.len() as f64)?;
+    let (highest, at_s) = orbit::highest(&sky.orbits, &Station::new(&place), [start_s, end_s]);
+    Ok(json!((highest.as_degrees(), at_s)))
 }
 
 /// Satellites in view by latitude, over 36 longitudes and the instants of the grid: `latitude_deg`, `in_view_min`,
@@ -308,7 +294,7 @@ mod tests {
         let sim::Column::Float(highest) = &highest.1 else { panic!("{highest:?}") };
         let highest = highest.iter().copied().fold(0.0, f64::max);
         let elevation = best("leo-66", HERE, 3600.0);
-        assert!(elevation <= highest + 1e-9 && elevation > highest - 3.0, "{elevation} {highest}");
+        assert!((elevation - highest).abs() < 1e-9, "{elevation} {highest}");
         let below = best("starlink-shell-1", (90.0, 0.0), 60.0);
         assert!((-30.0..0.0).contains(&below), "{below}");
     }
