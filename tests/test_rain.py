@@ -63,6 +63,15 @@ def test_agrees_with_the_validation_examples(example: tuple[float, ...]) -> None
     assert level(0) == pytest.approx(expected, rel=5e-4)
 
 
+def test_the_case_from_25_degrees_on_begins_at_25() -> None:
+    """Step 10 of section 2.2.1.1: no jump at 25 degrees where the latitude is less than 36."""
+    angles = [25.0, 25.0 + 1e-6]
+    table = rain.attenuation(at=(22.9, -43.23), carrier_hz=14.25e9, exceeded=0.005, tilt_deg=30, elevations_deg=angles)
+    at_25, beyond = table["attenuation_db"].to_list()
+    assert at_25 == pytest.approx(beyond, rel=1e-6)
+    assert table["elevation_deg"].to_list() == angles
+
+
 def test_lower_satellites_and_rarer_rain_cost_more() -> None:
     def levels(exceeded: float) -> list[float]:
         table = rain.attenuation(at=(43.6, 1.4), carrier_hz=20e9, exceeded=exceeded)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import importlib
+import math
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -71,8 +72,13 @@ def attenuation(
         tau=tilt_deg,
     )
     elevations = [float(elevation) for elevation in elevations_deg]
-    levels = [float(by_rain(elevation).value) for elevation in elevations]
+    levels = [float(by_rain(_beyond_25_deg(elevation)).value) for elevation in elevations]
     return pl.DataFrame({"elevation_deg": elevations, "attenuation_db": levels})
+
+
+def _beyond_25_deg(elevation: float) -> float:
+    # Step 10 of section 2.2.1.1 has a case from 25 degrees on, which the package begins after 25 degrees.
+    return math.nextafter(elevation, 90.0) if elevation == 25.0 else elevation
 
 
 def _p618() -> Any:

@@ -105,9 +105,10 @@ pub struct StateShare {
     pub share: f64,
     /// How often the state was entered.
     pub visits: u64,
-    /// Mean duration of a stay.
-    pub stay_mean_s: f64,
-    /// Mean length of a stay.
+    /// Mean duration of a stay: the time in the state for each stay that ended, so that the stay which the end of the
+    /// series cuts does not count as a short one; `None` if none ended.
+    pub stay_mean_s: Option<f64>,
+    /// Mean length of a stay, of a user who moves.
     pub stay_mean_m: Option<f64>,
 }
 
@@ -329,9 +330,10 @@ impl States {
     fn shares(&self, step_s: f64, speed_mps: Option<f64>) -> Vec<StateShare> {
         let total: u64 = self.met.iter().map(|(_, samples, _)| samples).sum();
         let share = |&(name, samples, visits): &(&'static str, u64, u64)| {
-            let stay_mean_s = samples as f64 * step_s / visits as f64;
-            let share = samples as f64 / total as f64;
-            StateShare { name, share, visits, stay_mean_s, stay_mean_m: speed_mps.map(|speed| speed * stay_mean_s) }
+            let ended = visits - u64::from(self.now == Some(name));
+            let stay_mean_s = (ended > 0).then(|| samples as f64 * step_s / ended as f64);
+            let stay_mean_m = speed_mps.zip(stay_mean_s).map(|(speed, stay)| speed * stay);
+            StateShare { name, share: samples as f64 / total as f64, visits, stay_mean_s, stay_mean_m }
         };
         self.met.iter().map(share).collect()
     }
@@ -462,6 +464,18 @@ impl Correlator {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_stay_that_has_not_ended_is_not_a_short_one() {
+        let mut states = States::default();
+        "aaaaabbba".chars().for_each(|state| states.add(if state == 'a' { "a" } else { "b" }));
+        let stays: Vec<_> =
+            states.shares(0.5, Some(2.0)).iter().map(|s| (s.visits, s.stay_mean_s, s.stay_mean_m)).collect();
+        assert_eq!(stays, [(2, Some(3.0), Some(6.0)), (1, Some(1.5), Some(3.0))]);
+        let mut still = States::default();
+        still.add("a");
+        assert_eq!(still.shares(0.5, None)[0].stay_mean_s, None);
+    }
 
     #[test]
     fn percentiles_of_a_constant_are_the_constant() {
