@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import functools
 import importlib
-import math
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -78,7 +77,7 @@ def attenuation(
 
 def _beyond_25_deg(elevation: float) -> float:
     # Step 10 of section 2.2.1.1 has a case from 25 degrees on, which the package begins after 25 degrees.
-    return math.nextafter(elevation, 90.0) if elevation == 25.0 else elevation
+    return 25.0 + 1e-12 if elevation == 25.0 else elevation
 
 
 def _p618() -> Any:

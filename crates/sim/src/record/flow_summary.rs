@@ -208,7 +208,7 @@ flow_columns! {
         /// The 99th percentile of it.
         "Wait in the queue, 99 %" queue_delay_p99_s: Option<f64> =
             |f| f.record.queue.as_ref()?.quantile_s(0.99);
-        /// Mean of the round-trip times that the sender measured: for each acknowledgment that of the newest packet that it
+        /// Mean of the round-trip times that the sender measured: for each acknowledgment that of the newest packet it
         /// tells of. The `srtt_s` of TCP follows the oldest, so that delayed acknowledgments count in.
         "Mean RTT" rtt_mean_s: Option<f64> = |f| mean_s(f.counters.rtt_sum, f.counters.rtt_samples);
         /// Mean time of packets with data from the moment they are sent to their arrival at the receiver's transport:
