@@ -144,6 +144,7 @@ def test_a_study_of_our_own_is_judged_and_not_counted_as_a_paper(tmp_path: Path)
 
     assert [record["verdict"] for record in done.records] == ["holds weakly"]
     assert table.by_kind(done.papers) == {}
+    assert "What it is" not in table.markdown(done.papers, ""), "a table without rows"
     assert [paper.key for paper in items.load(ROOT / "papers") if paper.own] == ["quic-and-tcp"]
 
 

@@ -42,6 +42,7 @@ def terminal(papers: Papers, *, width: int | None, colour: bool) -> str:
 
 def markdown(papers: Papers, provenance: str) -> str:
     """All claims as a page of the documentation."""
+    counts = by_kind(papers)
     lines = [
         "<!-- Written by `make validation`; do not edit. -->",
         "",
@@ -49,10 +50,7 @@ def markdown(papers: Papers, provenance: str) -> str:
         "",
         f"{counted(verdicts(papers))} {provenance}",
         "",
-        by_kind_in_words(by_kind(papers)),
-        "",
-        *_rows(kinds(by_kind(papers))),
-        "",
+        *([by_kind_in_words(counts), "", *_rows(kinds(counts)), ""] if counts else []),
         "What verdicts, kinds and tolerances mean is in [how claims are",
         "judged](../reproduce.md#how-a-claim-is-judged).",
         "The plots are not in the repository: `make validation` draws them and writes the page `figures.md` beside",
