@@ -64,7 +64,8 @@ mod tests {
     #[test]
     fn the_lowest_is_best_up_to_low_and_the_highest_from_high_on() {
         // Steps of 1 %: nearly a continuous ladder, whose crossings lie at both ends.
-        let sizes: Vec<Bytes> = (0..300).map(|step| Bytes::new((1e6 * 1.01_f64.powi(step)) as u64)).collect();
+        let sizes: Vec<Bytes> =
+            (0..300).map(|step| Bytes::new((1e6 * libm::pow(1.01, f64::from(step))) as u64)).collect();
         let ladder: Vec<BitRate> = sizes.iter().map(|size| BitRate::from_bps(size.get())).collect();
         let video = Video { ladder: &ladder, segment: Duration::from_secs(4), buffer: Duration::from_secs(60) };
         let level = |seconds: f64| {
