@@ -107,6 +107,11 @@ impl AccessConfig {
         // Options that the method does not use are checked too, so that another method can be tried.
         self.random.check().map_err(|error| error.within("random"))?;
         self.dedicated.check().map_err(|error| error.within("dedicated"))?;
+        let (carriers, step) = (self.frame.carriers, self.frame.carrier_step());
+        let division = self.has_both().then(|| self.division.entry());
+        if let Some(division) = division {
+            division.check(carriers, step).map_err(|error| error.within("division"))?;
+        }
         let random_carriers = self.random_carriers();
         if let Some(random) = self.random() {
             if random_carriers == 0 {
@@ -129,17 +134,11 @@ impl AccessConfig {
         if let Some(policy) = self.method.entry().policy() {
             policy.entry().check().map_err(|error| error.within("method.policy"))?;
         }
-        if self.has_both() {
-            let (carriers, step) = (self.frame.carriers, self.frame.carrier_step());
-            let division = self.division.entry();
-            division.check(carriers, step).map_err(|error| error.within("division"))?;
-            let allowed = division.at_start(carriers, random_carriers, step);
-            if allowed != random_carriers {
-                let message = format!(
-                    "{random_carriers} was given, not between least and most of the division: {allowed} would be"
-                );
-                return Err(FieldError::new("frame.random_carriers", message));
-            }
+        let allowed = division.map(|division| division.at_start(carriers, random_carriers, step));
+        if let Some(allowed) = allowed.filter(|&allowed| allowed != random_carriers) {
+            let message =
+                format!("{random_carriers} was given, not between least and most of the division: {allowed} would be");
+            return Err(FieldError::new("frame.random_carriers", message));
         }
         Ok(())
     }

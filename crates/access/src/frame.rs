@@ -17,7 +17,7 @@ pub struct FrameConfig {
     #[schemars(range(min = 1, max = 65_536))]
     pub carriers: u32,
     /// Carriers for random access (F_R); the others are for dedicated access. By default all for a method that knows
-    /// only one of the two, and half of them for `switch`.
+    /// only one of the two, and half of them for `switch`, or the nearest number to that which the division allows.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub random_carriers: Option<u32>,
     /// Slots of a random access block (N_ra): the bursts of a packet are spread over one block. Blocks follow each

@@ -338,11 +338,11 @@ impl ReturnLink {
             let terminal = &mut terminals[grant.terminal as usize];
             terminal.begin_frame(frame, self.frame_bits);
             for (index, slot) in grant.in_time_order(self.frame.timeslots).enumerate() {
-                terminal.advance(&self.filler, *slot_bits, grant.slots - index as u32);
-                if terminal.dedicated.is_empty() {
+                if terminal.bits_left < u64::from(*slot_bits) {
                     break;
                 }
-                if terminal.bits_left < u64::from(*slot_bits) {
+                terminal.advance(&self.filler, *slot_bits, grant.slots - index as u32);
+                if terminal.dedicated.is_empty() {
                     break;
                 }
                 terminal.bits_left -= u64::from(*slot_bits);

@@ -307,6 +307,25 @@ fn slots_for_what_would_go_at_random_are_packed_too() {
     assert_eq!(link.report(Time::from_secs_f64(3.0)).dedicated_slots_used, 37);
 }
 
+/// The carriers at the start keep to the division, and what cannot be is named by its own field.
+#[test]
+fn carriers_keep_to_the_division_from_the_start() {
+    let with = |division: &str, frame: &str| {
+        config(&format!(
+            r#"{{ "method": {{ "kind": "switch", "policy": {{ "kind": "granted" }} }}, "frame": {{ {frame} }},
+                "division": {{ "kind": "by-load", {division} }} }}"#
+        ))
+    };
+    let start = |division: &str| with(division, "").resolved().frame.random_carriers;
+    assert_eq!([start(r#""most": 20"#), start(r#""least": 80"#)], [Some(20), Some(80)]);
+    let says = |division: &str, frame: &str| with(division, frame).check().unwrap_err().to_string();
+    assert!(says(r#""most": 7"#, "").starts_with("division.most: 7 was given"));
+    assert!(says(r#""most": 0"#, "").starts_with("division.most: 0 was given"));
+    assert!(says(r#""least": 93"#, "").starts_with("division.least: 93 was given"));
+    let given = says(r#""most": 20"#, r#""random_carriers": 50"#);
+    assert!(given.starts_with("frame.random_carriers: 50 was given") && given.ends_with("20 would be"), "{given}");
+}
+
 /// What room is left in a granted slot takes a datagram for random access only if that ends in the slots of the frame:
 /// what is left of it would wait for a request of its own.
 #[test]

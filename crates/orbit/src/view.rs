@@ -93,7 +93,8 @@ struct Look {
     now: f64,
     /// The sine of the elevation.
     sine: f64,
-    /// The look before was higher than this one and than that before it: between these two the elevation is highest.
+    /// Where the elevation may culminate: around the look before, if that was higher than its neighbours, or at the end
+    /// beside this one.
     culminates: Option<[f64; 2]>,
 }
 
@@ -125,22 +126,24 @@ impl StationSky<'_> {
         let at = |look: u64| (self.begin + look as f64 * LOOK_EVERY_S).min(self.end);
         let mut positions = Vec::new();
         // The sines of the last look and of that before it.
-        let mut last = vec![[f64::INFINITY; 2]; self.orbits.len()];
+        let mut last = vec![[f64::NEG_INFINITY; 2]; self.orbits.len()];
         for look in 0..=looks {
             let (before, now) = (at(look.saturating_sub(1)), at(look));
             self.orbits.positions_at(now, &mut positions);
             let horizon = self.station.at(now);
             for (number, [earlier, previous]) in last.iter_mut().enumerate() {
                 let sine = horizon.look(positions[number]).1;
-                let is_peak = look > 1 && *earlier < *previous && *previous >= sine;
-                let culminates = is_peak.then(|| [at(look - 2), now]);
+                let culminates = match *earlier < *previous && *previous >= sine {
+                    true => Some([at(look.saturating_sub(2)), now]),
+                    false => (look == looks && *previous < sine).then_some([before, now]),
+                };
                 visit(&Look { number, before, now, sine, culminates });
                 (*earlier, *previous) = (*previous, sine);
             }
         }
     }
 
-    /// When the elevation is highest between two instants between which it rises and then falls.
+    /// When the elevation is highest between two instants between which it has one maximum, perhaps at an end.
     fn highest_between(&self, number: usize, mut low: f64, mut high: f64) -> f64 {
         // A third without the maximum is cut off (ternary search).
         while high - low > PRECISION_S {
@@ -343,6 +346,13 @@ mod tests {
         assert!(pass.satellite == 0 && rise < at && at < set && set - rise < 10.0, "{pass:?}");
         let sine = |at| station.at(at).look(orbits.position_of(0, at)).1;
         let mask = libm::sin(89.0_f64.to_radians());
+        // Also where the window has two looks, and in its first and last interval.
+        for window in [[23.0, 28.0], [22.0, 60.0], [0.0, 27.0], [7.0, 27.5]] {
+            let (best, at) = highest(&orbits, &station, window);
+            assert!(best.as_degrees() > 89.8 && (at - 25.0).abs() < 0.5, "{window:?}: {best:?} at {at}");
+            let found = passes(&orbits, &station, Angle::from_degrees(89.0), window);
+            assert!(found.len() == 1 && (found[0].culmination_s - at).abs() < 0.01, "{window:?}: {found:?}");
+        }
         assert!(
             sine(rise - 0.01) < mask && sine(rise + 0.01) > mask && sine(set - 0.01) > mask && sine(set + 0.01) < mask
         );

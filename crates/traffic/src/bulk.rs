@@ -19,7 +19,7 @@ pub struct Bulk {
 impl Kind for Bulk {
     fn check(&self) -> Result<(), FieldError> {
         match self.size.is_some_and(|size| size.get() == 0) {
-            true => Err(FieldError::new("size", "0 B was given: must be more than 0")),
+            true => Err(FieldError::new("size", "0 B was given: must be at least 1 B")),
             false => Ok(()),
         }
     }
@@ -96,6 +96,13 @@ mod tests {
         let sized = Bulk { size: Some(Bytes::new(30_000)), ..Bulk::default() };
         assert_eq!(actions(&sized), [Action::Open, Action::Write(Bytes::new(30_000)), Action::Close]);
         assert_eq!(actions(&Bulk::default()), [Action::Open, Action::WriteForEver]);
+    }
+
+    #[test]
+    fn a_transfer_of_nothing_is_refused() {
+        let sized = |size| Bulk { size: Some(Bytes::new(size)), ..Bulk::default() };
+        assert_eq!(sized(0).check().unwrap_err().to_string(), "size: 0 B was given: must be at least 1 B");
+        assert_eq!(sized(1).check(), Ok(()));
     }
 
     #[test]

@@ -96,7 +96,7 @@ struct Divider {
     carriers: u32,
     random_carriers: u32,
     step: u32,
-    /// The first superframe that is divided so.
+    /// The superframe after the one at whose beginning the division changed last; 0 before the first change.
     since: u64,
 }
 

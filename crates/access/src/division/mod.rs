@@ -32,7 +32,8 @@ pub trait Kind {
 
 /// Divides the carriers, one superframe after the other.
 pub trait Divide: Send {
-    /// A superframe begins, those without anything to send left out; returns its number of carriers for random access.
+    /// A superframe begins; returns its number of carriers for random access. Those are left out in whose first frame
+    /// there is nothing to send, or no route.
     /// `superframe`: its number. `random_load`: packets in each block, as measured with the present carriers.
     /// `dedicated_backlog_slots`: the slots for which data wait in all terminals.
     fn handle_superframe(&mut self, superframe: u64, random_load: f64, dedicated_backlog_slots: u64) -> u32;

@@ -51,7 +51,7 @@ pub trait Kind {
 /// The state when a datagram arrives at a terminal.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SwitchView {
-    /// The full packets of data that go before it in its flow.
+    /// How many full packets of data go before it in its flow; of UDP and QUIC, how many datagrams.
     pub position: u64,
     /// The terminal's backlog, in bits.
     pub queue_bits: u64,

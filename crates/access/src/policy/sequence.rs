@@ -10,9 +10,9 @@ use super::{Kind, SwitchView};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct BySequence {
-    /// The full packets of data whose datagrams take random access (`switchAleaDet_`).
+    /// How many full packets of data (of UDP and QUIC: datagrams) take random access (`switchAleaDet_`).
     pub after: u64,
-    /// The datagram after which the terminal requests a connection, so that it is ready, or nearly so, when it is
+    /// With which of them, from 0, the terminal requests a connection, so that it is ready, or nearly so, when it is
     /// needed. By default it requests one when it is needed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ask_after: Option<u64>,

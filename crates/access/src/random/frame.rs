@@ -143,18 +143,16 @@ impl RandomFrame {
     }
 
     /// As [`RandomFrame::add`] for the first packet of those that wait. Where it finds no room it keeps the number of
-    /// `replicas` that it has drawn: were it drawn anew, packets with many would be too few.
+    /// replicas that it has drawn, in `waiting`: were it drawn anew, packets with many would be too few.
     pub fn add_waiting(
         &mut self,
-        replicas: &mut Option<u32>,
+        waiting: &mut Option<u32>,
         columns: &mut Columns,
         rng: &mut (impl Rng + ?Sized),
     ) -> bool {
         debug_assert!(!self.is_decoded, "packets are added before the frame is decoded");
         debug_assert_eq!(columns.timeslots(), self.layout.timeslots, "the columns are those of the frame");
-        let waiting = replicas;
-        let replicas = waiting.take().unwrap_or_else(|| self.replicas.draw(rng));
-        *waiting = Some(replicas);
+        let replicas = *waiting.get_or_insert_with(|| self.replicas.draw(rng));
         if self.layout.one_amplifier && columns.free() < replicas {
             return false; // before anything else is drawn
         }

@@ -154,6 +154,29 @@ fn a_stall_ends_with_media_that_are_there_by_hand() {
 }
 
 #[test]
+fn a_frame_that_was_skipped_ends_no_stall() {
+    // Frames 10 to 29 are lost but for 20, and 12, which comes at 2.8 s.
+    let delay = |number| match number {
+        12 => Some(1_600),
+        10..30 if number != 20 => None,
+        _ => Some(80),
+    };
+    let (_, report) = run(&plain(), Over::Datagrams, delay);
+    assert_eq!((report.rebuffers, report.late_frames), (2, 1));
+    // From 1.5 to 2.5 s, when frame 20 is due, and from 2.6 to 3.5 s, when 30 is.
+    assert!((report.rebuffer_s - 1.9).abs() < 1e-9, "{}", report.rebuffer_s);
+}
+
+#[test]
+fn what_is_there_is_shown_although_the_last_frame_is_lost() {
+    let live = Live { resume: ms(500), ..plain() };
+    // After frame 29 come 35 and 36 only: 200 ms are less than `resume`, and nothing comes after them.
+    let delay = |number| (number < 30 || number == 35 || number == 36).then_some(80);
+    let (_, report) = run(&live, Over::Datagrams, delay);
+    assert_eq!((report.shown_frames, report.skipped_frames), (32, 8));
+}
+
+#[test]
 fn the_first_frame_may_come_after_others_until_it_is_due() {
     let first = |delay| move |number| Some(if number == 0 { delay } else { 80 });
     for (delay, shown, startup_s) in [(300, 40, 0.5), (500, 40, 0.5), (501, 39, 0.6)] {

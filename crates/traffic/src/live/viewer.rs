@@ -197,12 +197,16 @@ impl Viewer {
                 self.show(now);
             }
             State::Due(_) => self.show(now),
-            State::Waiting | State::Stalled(_) | State::Ended => {
-                // What it waits for is lost, and nothing comes after it.
-                self.log.stalls -= 1;
-                self.log.skipped += self.total - self.head;
-                self.state = State::Ended;
-            }
+            State::Stalled(since) => match self.beginning(now, Some(since)) {
+                // Less than it waited for, but nothing comes after it.
+                Some(beginning) => self.state = beginning,
+                None => {
+                    self.log.stalls -= 1;
+                    self.log.skipped += self.total - self.head;
+                    self.state = State::Ended;
+                }
+            },
+            State::Waiting | State::Ended => {}
         }
     }
 
@@ -255,9 +259,9 @@ impl Viewer {
         }
         self.newest = self.newest.max(Some(number));
         self.state = match self.state {
-            State::Waiting => self.beginning(now, None),
+            State::Waiting => self.beginning(now, None).unwrap_or(self.state),
             State::Stalled(since) if self.there() >= self.playout.resume || number + 1 == self.total => {
-                self.beginning(now, Some(since))
+                self.beginning(now, Some(since)).unwrap_or(self.state)
             }
             // It is in time after all.
             State::Beginning { first, stalled, .. }
@@ -269,10 +273,10 @@ impl Viewer {
         };
     }
 
-    /// The picture begins with the first complete frame.
-    fn beginning(&self, now: Time, stalled: Option<Time>) -> State {
-        let first = self.ahead().next().unwrap_or(self.head);
-        State::Beginning { at: now.max(self.due(first)), first, stalled }
+    /// The picture begins with the first complete frame that may be shown yet; `None` without one.
+    fn beginning(&self, now: Time, stalled: Option<Time>) -> Option<State> {
+        let first = self.ahead().next()?;
+        Some(State::Beginning { at: now.max(self.due(first)), first, stalled })
     }
 
     /// When a frame is as old as it should be.

@@ -59,8 +59,8 @@ pub struct QuicConfig {
     pub ecn: Option<bool>,
     /// What the receiver takes of a stream, and of all of them, before the application reads.
     pub receive_window: Bytes,
-    /// Streams that the other end may have open at a time (RFC 9000 section 4.6). It learns that one has ended, so that
-    /// the next may open, half a round trip later.
+    /// Streams that the other end may have open at a time (RFC 9000 section 4.6). Others wait until it knows that one
+    /// has ended, a round trip or more.
     #[schemars(range(min = 1, max = 1_000_000))]
     pub max_streams: u32,
 }
