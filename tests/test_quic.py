@@ -72,7 +72,7 @@ def test_objects_beyond_the_streams_wait() -> None:
 
     assert page_s(10) > page_s(100) + 0.1
     with pytest.raises(to.ScenarioError, match=r"max_streams: 0 "):
-        scenario.replace({"flows.0.transport.max_streams": 0})
+        scenario.replace({"flows.0.transport.max_streams": 0}).run()
 
 
 @pytest.mark.parametrize(
