@@ -36,6 +36,11 @@ impl Mean {
         now.since(self.at).as_nanos() / frame.as_nanos()
     }
 
+    /// The mean with the frame that begins at `now`, if nothing was sent since.
+    fn at(self, now: Time, frame: Duration) -> f64 {
+        self.after(self.frames_until(now, frame))
+    }
+
     /// The mean after so many more frames in which nothing was sent.
     fn after(self, frames: u64) -> f64 {
         self.value * libm::pow(1.0 - WEIGHT, frames as f64)
@@ -51,7 +56,7 @@ impl Load {
     /// A frame that begins at `now` carries `per_block` packets in each block.
     pub(crate) fn handle_frame(&mut self, now: Time, per_block: f64, round_trip: Duration) {
         self.receive(now);
-        let value = self.measured.after(self.measured.frames_until(now, self.frame)) + WEIGHT * per_block;
+        let value = self.measured.at(now, self.frame) + WEIGHT * per_block;
         self.measured = Mean { value, at: now };
         // A broadcast does not overtake an earlier one when the path becomes shorter.
         let due = self.in_flight.back().map_or(Time::ZERO, |last| last.0).max(now + round_trip);
@@ -75,7 +80,7 @@ impl Load {
         self.receive(now);
         let Some(round_trip) = round_trip else { return self.received.value };
         let then = Time::ZERO + now.since(Time::ZERO).saturating_sub(round_trip);
-        self.received.after(self.received.frames_until(then.max(self.received.at), self.frame))
+        self.received.at(then.max(self.received.at), self.frame)
     }
 }
 

@@ -199,8 +199,8 @@ impl ReturnLink {
         }
     }
 
-    /// Adds a datagram to a terminal's queue. Only where slots may be requested its `position` is asked for, the index
-    /// in its flow (a retransmission has that of the original), and the `round_trip` between terminals and network
+    /// Adds a datagram to a terminal's queue. Only where slots may be requested its `position` is asked for (that of
+    /// [`SwitchView`]; a retransmission has that of the original), and the `round_trip` between terminals and network
     /// control centre; `None` without a route.
     pub fn handle_datagram(
         &mut self,

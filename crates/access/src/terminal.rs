@@ -116,12 +116,11 @@ impl Terminal {
             && let Some(fresh) = self.random.fresh()
         {
             let own = self.dedicated.waiting();
-            let fits = match self.requests_early {
+            let fits = || match self.requests_early {
                 true => filler.has_room(own, slot_bits),
-                false if own.is_empty() => true,
                 false => filler.slots(own.iter().chain([&self.random.waiting()[fresh]]), slot_bits) <= slots_left,
             };
-            if !fits {
+            if !own.is_empty() && !fits() {
                 break;
             }
             let waiting = self.random.take(fresh);
@@ -243,7 +242,7 @@ impl Filler {
     /// Whether a slot of so many bits that carries these datagrams has room for a part of another.
     fn has_room(&self, carried: &[Waiting], slot_bits: u32) -> bool {
         let taken: u64 = carried.iter().map(|waiting| waiting.bits_left + self.fragment_bits).sum();
-        carried.is_empty() || self.packing && taken + self.fragment_bits < u64::from(slot_bits)
+        self.packing && taken + self.fragment_bits < u64::from(slot_bits)
     }
 
     /// How many slots of so many bits datagrams will fill.

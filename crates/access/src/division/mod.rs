@@ -21,7 +21,8 @@ pub trait Kind {
     /// Names the field, what was given and what is allowed.
     fn check(&self, carriers: u32, step: u32) -> Result<(), FieldError>;
 
-    /// The number of carriers for random access at the start that is nearest to the one given.
+    /// The number of carriers for random access at the start: of those that the division allows the nearest to the one
+    /// given.
     fn at_start(&self, _carriers: u32, random_carriers: u32, _step: u32) -> u32 {
         random_carriers
     }
@@ -32,9 +33,8 @@ pub trait Kind {
 
 /// Divides the carriers, one superframe after the other.
 pub trait Divide: Send {
-    /// A superframe begins; returns its number of carriers for random access. Those are left out in whose first frame
-    /// there is nothing to send, or no route.
-    /// `superframe`: its number. `random_load`: packets in each block, as measured with the present carriers.
-    /// `dedicated_backlog_slots`: the slots for which data wait in all terminals.
+    /// A superframe begins; returns its number of carriers for random access. Superframes are left out in whose first
+    /// frame there is nothing to send, or no route. `superframe`: its number. `random_load`: packets in each block, as
+    /// measured with the present carriers. `dedicated_backlog_slots`: the slots for which data wait in all terminals.
     fn handle_superframe(&mut self, superframe: u64, random_load: f64, dedicated_backlog_slots: u64) -> u32;
 }
