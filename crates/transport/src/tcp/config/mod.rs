@@ -228,9 +228,10 @@ options! {
     rto_floor: RtoFloor = [RtoFloor::Variance, RtoFloor::Variance, RtoFloor::Total, RtoFloor::Variance];
     /// The longest retransmission time-out.
     max_rto: Duration = [ms(60_000), ms(60_000), ms(60_000), ms(120_000)];
-    /// When the retransmission timer starts anew: when `"new-data"` are acknowledged (RFC 6298 (5.3)), or at
-    /// `"every-ack"`, so that it does not expire while duplicates come.
-    rto_restart: RtoRestart = [RtoRestart::NewData, RtoRestart::NewData, RtoRestart::EveryAck, RtoRestart::NewData];
+    /// When the retransmission timer starts anew: when `"new-data"` are acknowledged (RFC 6298 (5.3)); as in `"linux"`,
+    /// also when a block acknowledges what was sent before the oldest segment was sent last; or at `"every-ack"`, so
+    /// that it does not expire while duplicates come.
+    rto_restart: RtoRestart = [RtoRestart::NewData, RtoRestart::NewData, RtoRestart::EveryAck, RtoRestart::Linux];
     /// The retransmission time-out before the first measurement.
     initial_rto: Duration = [ms(1_000), ms(1_000), ms(3_000), ms(1_000)];
     /// The clock tick to which timers are rounded up (RFC 6298 G); 4 ms is a Linux with HZ = 250, 0 rounds nothing.

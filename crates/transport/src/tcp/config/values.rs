@@ -312,6 +312,8 @@ pub enum AvoidanceCounts {
 pub enum RtoRestart {
     /// When an acknowledgment acknowledges new data (RFC 6298 (5.3)).
     NewData,
+    /// As in Linux: also when it acknowledges selectively what was sent before the oldest segment was sent last.
+    Linux,
     /// At every acknowledgment, as in ns-2.
     EveryAck,
 }

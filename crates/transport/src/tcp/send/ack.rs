@@ -349,8 +349,9 @@ impl Sender {
             } else if let Some(late) = lowest_late.filter(|&late| late < before.forward) {
                 self.note_reordering(late);
             }
-        } else if let (true, Some((first, _)), Some(front)) = (measured, news.sacked_sent, self.board.front()) {
-            // What was SACKed left after the oldest segment was sent last: the time-out need not move on for it.
+        } else if self.settings.rto_restart == RtoRestart::Linux
+            && let (true, Some((first, _)), Some(front)) = (measured, news.sacked_sent, self.board.front())
+        {
             news.set_timer |= first < front.sent_at;
         }
     }

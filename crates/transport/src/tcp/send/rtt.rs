@@ -84,7 +84,7 @@ impl Rtt {
             }
             Estimator::Rfc6298 => {
                 self.estimate(rtt);
-                (self.rttvar * 4).max(floor)
+                (self.rttvar * 4).max(floor).max(timer_tick)
             }
         };
         let rto = self.srtt + variance;

@@ -386,7 +386,6 @@ impl Sender {
         if self.cwnd.state() != CongestionState::Recovery
             || !self.agreed.sack
             || self.rack.is_some()
-            || self.settings.prr
             || self.ns2.is_some()
         {
             return None;

@@ -64,7 +64,7 @@ impl CongestionWindow {
             ecn: EcnState::default(),
             state: CongestionState::Open,
             usage: Usage::new(),
-            prr: Prr::default(),
+            prr: Prr::new(0),
             before: 0,
             undo_threshold: None,
         }
@@ -133,7 +133,7 @@ impl CongestionWindow {
             return;
         }
         let window = self.control.window_mut();
-        window.size = self.prr.window(step, self.before, window.threshold);
+        window.size = self.prr.window(step, window.threshold);
     }
 
     /// A segment was sent.
@@ -182,7 +182,7 @@ impl CongestionWindow {
     fn begin_reduction(&mut self, now: Time, cause: Cause, board: &Scoreboard, rtt: &Rtt) {
         self.control.window_mut().restart_count();
         self.before = self.window().size;
-        self.prr = Prr::default();
+        self.prr = Prr::new(self.reduced_from(board));
         self.tell_congestion(now, cause, board, rtt);
         if !self.settings.prr && !self.control.drives() {
             let window = self.control.window_mut();
@@ -274,23 +274,26 @@ impl CongestionWindow {
 
     /// Tells the controller what a reduction is for and from what.
     pub fn tell_congestion(&mut self, now: Time, cause: Cause, board: &Scoreboard, rtt: &Rtt) {
-        let size = self.window().size;
-        // RFC 5681 equation (4) reduces from FlightSize: what limited transmit sent beyond the window does not count.
-        let from = if self.settings.reduce_in_flight {
-            board.out().min(if self.in_reduction() { size.max(self.before) } else { size })
-        } else {
-            size
-        };
         let congestion = Congestion {
             now,
             cause,
-            from,
+            from: self.reduced_from(board),
             in_flight: board.in_flight(),
             srtt: rtt.srtt(),
             min_rtt: rtt.min(),
             mss: self.mss,
         };
         self.control.tell(now, &Event::Congestion(congestion));
+    }
+
+    /// What a reduction that begins now is a part of, in segments.
+    fn reduced_from(&self, board: &Scoreboard) -> u32 {
+        let size = self.window().size;
+        if !self.settings.reduce_in_flight {
+            return size;
+        }
+        // RFC 5681 equation (4) reduces from FlightSize: what limited transmit sent beyond the window does not count.
+        board.out().min(if self.in_reduction() { size.max(self.before) } else { size })
     }
 
     /// The threshold to return to: what the window has reached counts in.

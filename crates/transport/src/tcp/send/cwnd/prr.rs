@@ -1,7 +1,9 @@
 //! Proportional rate reduction (RFC 6937, with the refinement of RFC 9937): a reduction spread over a round trip.
 
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Prr {
+    /// What the reduction is from: RecoverFS.
+    from: u32,
     /// Segments delivered and sent since it began.
     delivered: u32,
     out: u32,
@@ -19,18 +21,23 @@ pub(in crate::tcp::send) struct Step {
 }
 
 impl Prr {
+    /// At the begin of a reduction from so many segments.
+    pub fn new(from: u32) -> Prr {
+        Prr { from, delivered: 0, out: 0 }
+    }
+
     #[inline]
     pub fn on_sent(&mut self) {
         self.out += 1;
     }
 
-    /// The window after an acknowledgment, on the way from the window `before` to `threshold`.
-    pub fn window(&mut self, step: Step, before: u32, threshold: u32) -> u32 {
+    /// The window after an acknowledgment, on the way to `threshold`.
+    pub fn window(&mut self, step: Step, threshold: u32) -> u32 {
         self.delivered += step.delivered;
         let out = i64::from(self.out);
         let send = if step.in_flight > threshold {
             let share = u64::from(threshold) * u64::from(self.delivered);
-            share.div_ceil(u64::from(before.max(1))) as i64 - out
+            share.div_ceil(u64::from(self.from.max(1))) as i64 - out
         } else {
             let mut send = (i64::from(self.delivered) - out).max(i64::from(step.delivered));
             send += i64::from(step.advanced && step.lost == 0);
