@@ -99,7 +99,10 @@ impl FromStr for Epoch {
     /// ISO 8601: `2026-11-21T10:00:00`, with a fraction of the second or without, with `Z` or without; also a date
     /// alone, and the day of the year (`2026-325T10:00:00`) that CCSDS messages may have.
     fn from_str(text: &str) -> Result<Epoch, String> {
-        let given = || format!("\"{text}\" must be an instant of UTC in ISO 8601, such as 2026-11-21T10:00:00");
+        let given = || {
+            let allowed = "in ISO 8601, such as 2026-11-21T10:00:00, of the years 1957 to 2199";
+            format!("\"{text}\" must be an instant of UTC {allowed}")
+        };
         let bare = text.trim();
         let bare = bare.strip_suffix('Z').or(bare.strip_suffix("+00:00")).unwrap_or(bare);
         let (date, time) = bare.split_once(['T', ' ']).unwrap_or((bare, "00:00:00"));
@@ -176,7 +179,7 @@ impl JsonSchema for Epoch {
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         json_schema!({
             "type": "string",
-            "description": "An instant of UTC in ISO 8601, such as 2026-11-21T10:00:00.",
+            "description": "An instant of UTC in ISO 8601, such as 2026-11-21T10:00:00, of the years 1957 to 2199.",
         })
     }
 }

@@ -188,6 +188,7 @@ pub fn constellation_from_json(json: &str) -> Result<ConstellationChoice, Scenar
 fn quantity(definition: &str, text: &str) -> Option<Result<(), String>> {
     match definition {
         "Buffer" => Some(text.parse::<link::Buffer>().map(drop).map_err(|error| error.to_string())),
+        "Epoch" => Some(text.parse::<orbit::Epoch>().map(drop)),
         _ => Some(units::check_text(definition, text)?.map_err(|error| error.to_string())),
     }
 }
