@@ -119,6 +119,26 @@ def test_what_an_application_cannot_do_is_raised_where_it_is_tried(act: Any, mes
         carrying("test-tries").run()
 
 
+def test_an_app_acts_for_its_own_source_only() -> None:
+    apps: dict[int, to.App] = {}
+
+    class Meddles:
+        def on_timeout(self, app: to.App, now: float) -> float | None:
+            if app.user not in apps:
+                apps[app.user] = app
+                app.open()
+                return now + 1
+            if app.user == 0:
+                apps[1].write(1)
+            return None
+
+    to.source("test-meddles")(Meddles)
+    with pytest.raises(RuntimeError, match="acts only while its own source's method is called"):
+        carrying("test-meddles").run()
+    with pytest.raises(RuntimeError, match="acts only while"):
+        apps[0].write(1)
+
+
 @pytest.mark.parametrize("answer", ["soon", float("nan"), -1.0, 0.0, float("inf")])
 def test_a_time_that_is_none_or_past_is_refused_with_class_and_method(answer: Any) -> None:
     class Wrong:

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::exceptions::{PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use sim::{Act, Action, Acts, End, MakeProgram, Program, ProgramStart, Service};
 use units::{Bytes, Time};
@@ -14,10 +14,15 @@ use crate::script::{Raised, shortened};
 pub(crate) struct App {
     acts: Acts,
     start: ProgramStart,
+    /// Whether a method of its source is running.
+    called: bool,
 }
 
 impl App {
     fn act(&mut self, connection: u32, end: End, action: Action) -> PyResult<()> {
+        if !self.called {
+            return Err(PyRuntimeError::new_err("an app acts only while its own source's method is called with it"));
+        }
         self.acts.push(Act { connection, end, action }).map_err(PyValueError::new_err)
     }
 }
@@ -126,7 +131,7 @@ impl Caller {
             class,
             on_timeout: on_timeout.unbind(),
             on_delivered: object.getattr_opt("on_delivered")?.map(Bound::unbind),
-            app: Py::new(object.py(), App { acts, start })?,
+            app: Py::new(object.py(), App { acts, start, called: false })?,
             raised,
         })
     }
@@ -141,8 +146,13 @@ impl Caller {
     ) -> Option<Time> {
         let before = acts.clone();
         self.raised.guard(None, |py| {
-            self.app.borrow_mut(py).acts = before;
-            let answer = ask(py, &self.app)?;
+            {
+                let mut app = self.app.borrow_mut(py);
+                (app.acts, app.called) = (before, true);
+            }
+            let answer = ask(py, &self.app);
+            self.app.borrow_mut(py).called = false;
+            let answer = answer?;
             let next: Option<f64> = answer.extract().map_err(|_: PyErr| self.wrong(name, &answer))?;
             let later = now.as_secs_f64()..=9e9;
             if next.is_some_and(|next| !later.contains(&next) || Time::from_secs_f64(next) <= now) {
