@@ -167,6 +167,25 @@ def test_what_it_raises_ends_the_run_with_its_own_traceback(command: Callable[..
     assert "scenario.py" not in done.err
 
 
+def test_an_exit_in_it_is_no_success(command: Callable[..., Outcome], tmp_path: Path) -> None:
+    file = tmp_path / "leaves.py"
+    file.write_text(
+        "import sys\nimport transorbit as to\n@to.controller('test-leaves')\nclass Leaves:\n"
+        "    def on_ack(self, ack):\n        sys.exit()\n"
+    )
+    own = "flows.0.transport.congestion={ kind = 'external', name = 'test-leaves' }"
+    done = command("run", str(LEO), "--plugin", str(file), "--set", own, "--json")
+    assert (done.code, done.out) == (2, "")
+    assert done.err.splitlines()[0] == f'  File "{file}", line 6, in on_ack'
+    assert done.err.splitlines()[-1] == "transorbit: SystemExit"
+    congestion = {"kind": "external", "name": "test-leaves"}
+    sweep = to.Sweep.from_dict(
+        {"scenario": str(LEO), "set": {"flows.0.transport.congestion": congestion}, "replications": 2, "axes": []}
+    )
+    result = sweep.run(jobs=1)
+    assert result.failed["error"].to_list() == ["SystemExit"] * 2
+
+
 @pytest.mark.parametrize(("made", "message"), [(object, r"on_ack\(ack\)"), (lambda: 1 / 0, "division")])
 def test_what_is_no_controller_ends_the_run(made: Any, message: str) -> None:
     to.controller("test-none")(made)

@@ -103,7 +103,8 @@ def blamed(plugins: object) -> Iterator[None]:
         yield
     except (ScenarioError, SimulationError, OSError):
         raise
-    except Exception as error:
+    # `sys.exit` in it too: it ends the run with no result, and perhaps with code 0.
+    except (Exception, SystemExit) as error:
         if plugins:
             error.add_note(NOTE)
         raise

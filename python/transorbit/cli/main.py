@@ -70,7 +70,7 @@ def run(arguments: Sequence[str]) -> int:
             return _stop_writing()
         except OSError as error:
             return _refuse(f"{error.filename}: {error.strerror}" if error.filename and error.strerror else str(error))
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             if not _is_users(error):
                 raise
             return _blame(error)
@@ -100,13 +100,13 @@ def _unknown(parents: Sequence[str], given: str) -> str:
     return f"{' '.join([*parents, given])}: no such command{hint_or_all(given, known)}"
 
 
-def _is_users(error: Exception) -> bool:
+def _is_users(error: BaseException) -> bool:
     from transorbit.plugins import NOTE
 
     return NOTE in getattr(error, "__notes__", ())
 
 
-def _blame(error: Exception) -> int:
+def _blame(error: BaseException) -> int:
     """A user's own code failed: its part of the traceback, and one line."""
     import traceback
     from pathlib import Path
@@ -115,7 +115,7 @@ def _blame(error: Exception) -> int:
     frames = traceback.extract_tb(error.__traceback__)
     ours = max((index for index, frame in enumerate(frames) if frame.filename.startswith(package)), default=-1)
     print("".join(traceback.format_list(frames[ours + 1 :])), end="", file=sys.stderr)
-    return _refuse(f"{type(error).__name__}: {error}")
+    return _refuse(f"{type(error).__name__}: {error}".removesuffix(": "))
 
 
 def _stop_writing() -> int:

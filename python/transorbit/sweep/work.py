@@ -142,12 +142,13 @@ def compute(
     try:
         own = plugins.loaded(task.own) if sent else plugins.REGISTRY
         data = _simulate(task, stop, plans, own)
-    except (KeyboardInterrupt, SystemExit, StoppedError):
+    except (KeyboardInterrupt, StoppedError):
         raise
-    # A panic of the core is no Exception; it must not end the other runs either.
+    # A panic of the core and `sys.exit` in a user's code are no Exception; they must not end the other runs either.
     except BaseException as error:
         told = " ".join(str(error).split())
-        text = told if isinstance(error, _core.ScenarioError | OSError) else f"{type(error).__name__}: {told}"
+        name = "" if isinstance(error, _core.ScenarioError | OSError) else type(error).__name__
+        text = ": ".join(filter(None, (name, told)))
         wall_s = round(time.perf_counter() - started, 3)
         return failed(task.key, task.scenario_sha256, task.seed, text, wall_s=wall_s)
     now = datetime.now(UTC).isoformat(timespec="seconds")
