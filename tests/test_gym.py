@@ -103,6 +103,19 @@ def test_what_cannot_be_is_refused() -> None:
         ControllerEnv(steers="delay")
     with pytest.raises(to.ScenarioError, match="transport"):
         ControllerEnv("voip")
+    for name in ("most_window", "most_rate_bps", "delay_weight", "loss_weight"):
+        with pytest.raises(to.ScenarioError, match=f"^{name}: nan was given, a finite number is expected"):
+            ControllerEnv(**{name: float("nan")})
+    with pytest.raises(to.ScenarioError, match=r"^wait_weight: inf was given"):
+        SchedulerEnv(few(), wait_weight=float("inf"))
+
+
+def test_the_last_interval_ends_with_the_run() -> None:
+    env = ControllerEnv(interval_s=7)
+    steps = played(env, [0.0])
+    assert env.now_s == 20.0
+    rates = [float(observation[2]) for observation, _ in steps]
+    assert rates[2] == pytest.approx(rates[1], rel=0.05), "of 6 s as of 7 s"
 
 
 def test_a_reward_of_ones_own() -> None:

@@ -7,6 +7,7 @@ its duration; `reset(seed=…)` is the seed of the run, so that the same seed an
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 from transorbit import _core, plugins
@@ -97,6 +98,14 @@ class _Env(gymnasium.Env["NDArray[np.float32]", "NDArray[np.float32]"]):
             raise _core.ScenarioError(f"action: {numbers.tolist()} was given, finite numbers are expected")
         return [float(number) for number in numbers]
 
+    def _pass(self) -> float:
+        """Moves on by an interval, the last time to the end of the run: the seconds that pass."""
+        assert self._simulation
+        left = self._simulation.duration_s - self._now
+        passed = self._interval if left > self._interval - 1e-9 else left
+        self._now += passed
+        return passed
+
     @property
     def now_s(self) -> float:
         """The simulated time in seconds."""
@@ -158,6 +167,7 @@ class ControllerEnv(_Env):
         """
         if steers not in ("window", "rate"):
             raise _core.ScenarioError(f'steers: {steers!r} was given, "window" or "rate" is expected')
+        _check(most_window=most_window, most_rate_bps=most_rate_bps, delay_weight=delay_weight, loss_weight=loss_weight)
         super().__init__(_scenario(scenario), interval_s, "flows.0.transport.congestion", "controller")
         self._paced = steers == "rate"
         self._weights = delay_weight, loss_weight
@@ -183,15 +193,15 @@ class ControllerEnv(_Env):
             self._rate = min(max(self._rate * factor, _LEAST_BPS), self._most[1])
         else:
             self._window = min(max(self._window * factor, 1.0), self._most[0])
+        passed = self._pass()
         assert self._simulation
-        self._now += self._interval
         rtt, least, bytes_, in_flight, delivered, lost = self._steering.step(
             self._simulation, self._now, self._window, self._rate
         )
         if self._paced:
             # Two round trips at the rate; 12 kbit is about a segment.
             self._window = min(max(2.0 * self._rate * rtt / 12_000.0, 10.0), self._most[0])
-        rate = bytes_ * 8e-6 / self._interval
+        rate = bytes_ * 8e-6 / passed
         seen = np.array((rtt, least, rate, in_flight, lost), np.float32)
         if self._reward:
             reward = float(self._reward(seen))
@@ -233,6 +243,7 @@ class SchedulerEnv(_Env):
         Raises:
             ScenarioError: the scenario is wrong, or an argument.
         """
+        _check(wait_weight=wait_weight)
         super().__init__(_scenario(scenario), interval_s, "last_hop.scheduler", "scheduler")
         self.users = _users(self._scenario)
         self._weight = wait_weight
@@ -252,16 +263,22 @@ class SchedulerEnv(_Env):
     def step(self, action: NDArray[np.float32]) -> tuple[NDArray[np.float32], float, bool, bool, dict[str, Any]]:
         """Let an interval pass with these weights."""
         weights = self._checked(action)
+        passed = self._pass()
         assert self._simulation
-        self._now += self._interval
         users = np.array(self._queues.step(self._simulation, self._now, weights), np.float64)
-        users[:, 3] *= 8e-6 / self._interval
+        users[:, 3] *= 8e-6 / passed
         seen = users.astype(np.float32).reshape(-1)
         if self._reward:
             reward = float(self._reward(seen))
         else:
             reward = float(users[:, 3].sum() - self._weight * users[:, 1].mean())
         return seen, reward, False, self._now >= self._end, {}
+
+
+def _check(**numbers: float) -> None:
+    for name, number in numbers.items():
+        if not math.isfinite(number):
+            raise _core.ScenarioError(f"{name}: {number!r} was given, a finite number is expected")
 
 
 def _scenario(given: Scenario | str | Path | None) -> Scenario:
