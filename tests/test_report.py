@@ -77,6 +77,7 @@ def test_what_cannot_be_reported_is_refused(
         ("summary.json", b"{}"),
         ("summary.json", b'{"title": "\xff"}'),
         ("provenance.json", b"{"),
+        ("scenario.toml", b"[1,2"),
         ("flows.parquet", b""),
         ("series.parquet", b"PAR1PAR1"),
     ],

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from transorbit import _folder
+from transorbit import _files, _folder
 from transorbit._core import ScenarioError
 
 if TYPE_CHECKING:
@@ -30,8 +30,12 @@ def result(folder: str | Path) -> Result:
 
     folder = Path(folder)
     _check(folder)
-    with _naming(folder):
+    with naming(folder):
         loaded = Result.load(folder)
+        try:
+            _files.toml(loaded.scenario_toml)
+        except ScenarioError as error:
+            raise ScenarioError(f"{folder / 'scenario.toml'}: is damaged: {error}") from None
         missing = [name for name in _OF_A_SUMMARY if name not in loaded.summary]
         if missing:
             raise ScenarioError(f"{folder / 'summary.json'}: is damaged: has no {missing[0]}")
@@ -56,7 +60,12 @@ def _check(folder: Path) -> None:
 
 
 @contextmanager
-def _naming(folder: Path) -> Iterator[None]:
+def naming(folder: Path) -> Iterator[None]:
+    """Name the damaged file, where what is read from a folder cannot be.
+
+    Raises:
+        ScenarioError: that is so.
+    """
     import polars as pl
 
     try:
