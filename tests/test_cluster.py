@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import signal
 import sqlite3
 import subprocess
 import sys
@@ -185,6 +186,21 @@ def test_what_came_with_an_error_is_kept(monkeypatch: pytest.MonkeyPatch) -> Non
         pool.wait()
     pool.close()
     assert done[-1] == "cancelled"
+
+    pool = Cluster(Client())
+    pool.submit(SimpleNamespace(key="good", toml="", own=()))  # type: ignore[arg-type]
+    pool.submit(SimpleNamespace(key="late", toml="", own=()))  # type: ignore[arg-type]
+
+    def stopped() -> None:
+        with pool.between_outcomes():
+            signal.raise_signal(signal.SIGINT)
+            pool._done.put(next(iter(pool._tasks)))
+            assert pool.wait() == ["good"]
+            pool.wait()
+
+    with pytest.raises(KeyboardInterrupt):
+        stopped()
+    pool.close()
 
 
 def test_a_result_that_was_lost_with_its_worker_is_not_waited_for_without_end(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+import signal
 import sqlite3
 import time
 import tomllib
@@ -208,7 +209,7 @@ def test_an_interrupt_that_comes_with_the_last_outcome_is_not_lost() -> None:
     def last_outcome() -> None:
         with pool.between_outcomes():
             pool._done.put("the last")  # type: ignore[arg-type]
-            pool.interrupt()
+            signal.raise_signal(signal.SIGINT)
             assert pool.wait() == ["the last"]
 
     try:
@@ -273,6 +274,34 @@ def test_members_of_other_code_are_not_mixed_in(tmp_path: Path, monkeypatch: pyt
     kept = Store(store)
     assert len(kept.members(sweeps.identity(sweep))) == 8, "a replication that is no longer asked for has gone"
     kept.close()
+
+
+def test_runs_of_an_earlier_start_are_members_while_the_first_new_one_is_computed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = tmp_path / "store.sqlite"
+    sweep = lab(replications=4)
+
+    def stop(progress: to.sweep.run.Progress) -> None:
+        if progress.done == 3:
+            raise KeyboardInterrupt
+
+    with monkeypatch.context() as held:
+        held.setattr(work, "_simulate", ending_before(3))
+        with pytest.raises(to.SweepInterrupted):
+            sweep.run(store=store, jobs=1, progress=stop)
+
+    wait, members = Threads.wait, []
+
+    def looking(pool: Threads) -> list[work.Outcome]:
+        kept = Store(store)
+        members.append(len(kept.members(sweeps.identity(sweep))))
+        kept.close()
+        return wait(pool)
+
+    monkeypatch.setattr(Threads, "wait", looking)
+    sweep.run(store=store, jobs=1)
+    assert members[0] == 3
 
 
 def ending_before(most: int) -> Callable[..., bytes]:

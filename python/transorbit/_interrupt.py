@@ -33,6 +33,24 @@ def first_calls(then: Callable[[], None]) -> Iterator[None]:
         signal.signal(signal.SIGINT, before)
 
 
+@contextmanager
+def ending(wake: Callable[[], None]) -> Iterator[None]:
+    """Have the first Ctrl-C call `wake`: whoever waits raises KeyboardInterrupt then. A second one ends at once.
+
+    Where nobody waits any more, it is raised when this is left.
+    """
+    came = threading.Event()
+
+    def then() -> None:
+        came.set()
+        wake()
+
+    with first_calls(then):
+        yield
+    if came.is_set():
+        raise KeyboardInterrupt
+
+
 # The Ctrl-C that waits in each thread.
 _waiting = threading.local()
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import queue
 import time
-from contextlib import nullcontext, suppress
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from transorbit import _core, _numbers
+from transorbit import _core, _interrupt, _numbers
 from transorbit._core import ScenarioError
 from transorbit.sweep import work
 
@@ -83,7 +83,7 @@ class Cluster:
         # The workers that were ever there, and since when there is none.
         self._came: set[str] = set()
         self._empty_since: float | None = None
-        self._error: ScenarioError | None = None
+        self._error: ScenarioError | KeyboardInterrupt | None = None
 
     @property
     def room(self) -> int:
@@ -115,6 +115,7 @@ class Cluster:
 
         Raises:
             ScenarioError: a worker runs other code, the scheduler has gone, or it has had no worker for long.
+            KeyboardInterrupt: Ctrl-C.
         """
         if self._error:
             raise self._error
@@ -126,6 +127,9 @@ class Cluster:
         outcomes = []
         stuck = False
         for future in futures:
+            if isinstance(future, KeyboardInterrupt):
+                self._error = future
+                continue
             if stuck or not future.done():
                 self._lost.append(future)
                 continue
@@ -152,8 +156,8 @@ class Cluster:
         return []
 
     def between_outcomes(self) -> AbstractContextManager[None]:
-        """Ctrl-C is handled where it comes: what is computed stays with the workers and in the store."""
-        return nullcontext()
+        """Have Ctrl-C end `wait` alone: what has come is kept and counted first. A second one ends at once."""
+        return _interrupt.ending(lambda: self._done.put(KeyboardInterrupt()))
 
     def close(self) -> None:
         """Ask for nothing more, and leave the scheduler as it was: also the same runs where another client waits."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import threading
-from contextlib import contextmanager
 from queue import SimpleQueue
 from typing import TYPE_CHECKING
 
@@ -13,7 +12,7 @@ from transorbit._core import ScenarioError
 from transorbit.sweep import work
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from contextlib import AbstractContextManager
 
     from transorbit.sweep.work import Outcome, Task
 
@@ -39,7 +38,6 @@ class Threads:
         self._open = 0
         # The exception that a thread raised, or Ctrl-C.
         self._raised: BaseException | None = None
-        self._interrupted = False
         # Enough that no thread waits for the next task while outcomes are kept.
         self._most = 3 * jobs
         self._threads = [
@@ -87,17 +85,11 @@ class Threads:
 
     def interrupt(self) -> None:
         """Have the thread that waits raise KeyboardInterrupt."""
-        self._interrupted = True
         self._done.put(KeyboardInterrupt())
 
-    @contextmanager
-    def between_outcomes(self) -> Iterator[None]:
+    def between_outcomes(self) -> AbstractContextManager[None]:
         """Have Ctrl-C end `wait` alone: what has come is kept and counted first. A second one ends at once."""
-        with _interrupt.first_calls(self.interrupt):
-            yield
-        # Nobody waits after the last outcome.
-        if self._interrupted:
-            raise KeyboardInterrupt
+        return _interrupt.ending(self.interrupt)
 
     def close(self) -> None:
         """End what is running, at once."""

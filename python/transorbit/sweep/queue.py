@@ -99,6 +99,9 @@ class _Queue:
 
     def to_the_end(self) -> None:
         self._fill()
+        # Those of an earlier start, before the first of this one is awaited.
+        for runs in self._left:
+            runs.join()
         while self._asked:
             touched = self._keep_all(self._pool.wait())
             for runs in dict.fromkeys(touched):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import os
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
@@ -304,7 +305,7 @@ class SweepResult:
         for name, table in (("runs", self.runs), ("flows", self.flows)):
             file = directory / name / f"{name}.parquet"
             file.parent.mkdir(exist_ok=True)
-            fresh = file.with_name(f".{file.name}.new")
+            fresh = _fresh(file)
             write_parquet(table, fresh, metadata=mark)
             written.append((fresh, file))
         for fresh, file in written:
@@ -448,8 +449,13 @@ def frozen(directory: Path) -> SweepPlan:
         raise ScenarioError(f"{file}: {str(error).removeprefix(f'{file}: ')}") from None
 
 
+def _fresh(file: Path) -> Path:
+    """The place of a file until it is whole: another start may write the same file at the same time."""
+    return file.with_name(f".{file.name}.{os.getpid()}.new")
+
+
 def _write(file: Path, contents: str | bytes) -> None:
-    fresh = file.with_name(f".{file.name}.new")
+    fresh = _fresh(file)
     fresh.write_bytes(contents if isinstance(contents, bytes) else contents.encode())
     fresh.replace(file)
 

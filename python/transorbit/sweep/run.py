@@ -102,8 +102,10 @@ class Runs:
         # Runs whose code cannot be distinguished from other code are those of this start alone.
         self._start = secrets.token_hex()
         self._started = time.perf_counter()
-        # Whether an earlier start had runs; None until this one begins.
+        # Whether an earlier start had runs; None until this one begins. They may be of other code, or of files that
+        # have changed since: they leave the sweep when the first of this start join it.
         self._again: bool | None = None
+        self._joined = False
 
     @property
     def members(self) -> list[tables.Member]:
@@ -159,7 +161,8 @@ class Runs:
     def join(self) -> None:
         """Note what has arrived as part of this sweep."""
         if self._arrived:
-            self._store.join(self._identity, self._arrived)
+            self._store.join(self._identity, self._arrived, anew=not self._joined)
+            self._joined = True
             self._arrived.clear()
 
     def report(self, *, stalled: bool = False) -> None:
@@ -174,9 +177,8 @@ class Runs:
         self._tell = None
 
     def _begin(self) -> None:
-        """Members of an earlier start may be of other code, or of files that have changed since: the sweep has none."""
         if self._again is None:
-            self._again = self._store.forget(self._identity)
+            self._again = self._store.has(self._identity)
             self._started = time.perf_counter()
 
     def _missing(self, at: _AtPoint, number: int) -> Task | None:

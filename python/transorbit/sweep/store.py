@@ -78,16 +78,21 @@ class Store:
         with self._told():
             self._db.execute(query, _values(outcome))
 
-    def forget(self, sweep: str) -> bool:
-        """Part the sweep from its runs, which stay, and return whether it had any."""
+    def has(self, sweep: str) -> bool:
+        """Whether runs belong to the sweep."""
         with self._told():
-            return self._db.execute("DELETE FROM members WHERE sweep = ?", (sweep,)).rowcount > 0
+            return self._db.execute("SELECT 1 FROM members WHERE sweep = ? LIMIT 1", (sweep,)).fetchone() is not None
 
-    def join(self, sweep: str, members: Iterable[tuple[int, int, str]]) -> None:
-        """Note that these runs (point, replication, key) belong to the sweep."""
+    def join(self, sweep: str, members: Iterable[tuple[int, int, str]], *, anew: bool = False) -> None:
+        """Note that these runs (point, replication, key) belong to the sweep; `anew`: and no others.
+
+        Runs that are parted from a sweep stay in the store.
+        """
         with self._told():
             self._db.execute("BEGIN")
             try:
+                if anew:
+                    self._db.execute("DELETE FROM members WHERE sweep = ?", (sweep,))
                 self._db.executemany(
                     "INSERT OR REPLACE INTO members VALUES (?, ?, ?, ?)", ((sweep, *member) for member in members)
                 )
