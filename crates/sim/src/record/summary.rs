@@ -71,7 +71,8 @@ report! {
         goodput_max_bps: f64,
         /// Standard deviation between users, over n − 1; 0 for one user.
         goodput_sd_bps: f64,
-        /// Jain's fairness index (Σx)²/(n Σx²), 1/n to 1; `null` if nobody got anything.
+        /// Jain's fairness index (Σx)²/(n Σx²), 1/n to 1; `null` if nobody got anything. Of transfers of equal size
+        /// that all end it is near 1, however long each took: their own `goodput_bps` tells these apart.
         ([0.0, 1.0]) "Jain index" jain: Option<f64>,
     }
 }
