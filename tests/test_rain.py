@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import math
+import re
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 import pytest
@@ -57,7 +59,8 @@ def test_agrees_with_the_validation_examples(example: tuple[float, ...]) -> None
         assert table["elevation_deg"].to_list() == [elevation]
         return float(table["attenuation_db"].item())
 
-    for turn in (0, 360):
+    # A longitude may be told from 0 to 360 as well.
+    for turn in (0, 360) if longitude < 0 else (0,):
         assert level(turn, altitude_m=1e3 * altitude, rain_rate_mm_per_h=rate) == pytest.approx(expected, rel=1e-6)
     # The map's rain rates are those of the examples to 0.035 %, and attenuation grows by at most their power 1.2.
     assert level(0) == pytest.approx(expected, rel=5e-4)
@@ -139,6 +142,25 @@ def test_says_which_option_is_wrong(command: Command, option: str, value: str, s
     assert done.code == 2
     assert done.err.startswith(f"transorbit: {option}: ")
     assert says in done.err
+
+
+@pytest.mark.parametrize(
+    ("argument", "value", "says"),
+    [
+        ("at", (100, 0), "100,0 is out of range: latitude -90 to 90, longitude -180 to 360"),
+        ("at", (math.nan, 0), "nan,0 is out of range"),
+        ("at", (0, math.inf), "0,inf is out of range"),
+        ("at", (43.6,), "is not (latitude, longitude)"),
+        ("rain_rate_mm_per_h", -5, "-5 mm/h is out of range: must be between 0 and 1000 mm/h"),
+        ("rain_rate_mm_per_h", math.nan, "nan mm/h is out of range"),
+        ("altitude_m", math.nan, "nan m is out of range"),
+        ("altitude_m", -1e6, "-1e+06 m is out of range: must be between -1000 and 50000 m"),
+    ],
+)
+def test_says_which_argument_is_wrong(argument: str, value: Any, says: str) -> None:
+    given: dict[str, Any] = {"at": (43.6, 1.4), "carrier_hz": 20e9, "exceeded": 0.001} | {argument: value}
+    with pytest.raises(ValueError, match=rf"^{argument}: .*{re.escape(says)}"):
+        rain.attenuation(**given)
 
 
 def test_says_what_to_install(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:

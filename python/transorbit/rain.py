@@ -10,6 +10,8 @@ import functools
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from transorbit import _place
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -19,6 +21,9 @@ if TYPE_CHECKING:
 CARRIERS_HZ = (1e9, 55e9)
 SHARES = (0.00001, 0.05)
 ELEVATIONS_DEG = (0.0, 90.0)
+# What users and rain on the Earth have; the core takes no higher place either.
+_ALTITUDES_M = (-1e3, 50e3)
+_RATES_MM_PER_H = (0.0, 1000.0)
 
 
 class MissingMapsError(ImportError):
@@ -41,13 +46,13 @@ def attenuation(
     along.
 
     Args:
-        at: latitude and longitude of the user in degrees.
+        at: latitude and longitude of the user in degrees, -90 to 90 and -180 to 360.
         carrier_hz: carrier frequency, 1 to 55 GHz.
         exceeded: share of an average year, 0.00001 to 0.05.
         tilt_deg: polarisation tilt from the horizontal: 0 horizontal, 90 vertical, 45 circular.
         elevations_deg: elevations of the satellite, more than 0 and at most 90, rising.
-        altitude_m: altitude of the user above the sea; by default that of the ground on the map.
-        rain_rate_mm_per_h: rain rate exceeded for 0.01 % of an average year; by default that of the map.
+        altitude_m: altitude of the user above the sea, -1000 to 50000; by default that of the ground on the map.
+        rain_rate_mm_per_h: rain rate exceeded for 0.01 % of an average year, 0 to 1000; by default that of the map.
 
     Returns:
         Columns `elevation_deg`, `attenuation_db`.
@@ -57,6 +62,7 @@ def attenuation(
         MissingMapsError: the package `itur` is not installed.
     """
     _check(carrier_hz=carrier_hz, exceeded=exceeded, tilt_deg=tilt_deg, elevations_deg=elevations_deg)
+    _check_user(at=at, altitude_m=altitude_m, rain_rate_mm_per_h=rain_rate_mm_per_h)
     import polars as pl
 
     latitude, longitude = at[0], (at[1] + 180.0) % 360.0 - 180.0
@@ -101,3 +107,17 @@ def _check(*, carrier_hz: float, exceeded: float, tilt_deg: float, elevations_de
         if not before < elevation <= ELEVATIONS_DEG[1]:
             allowed = "must rise, from more than 0 to at most 90 deg"
             raise ValueError(f"elevations_deg: {elevation:g} deg after {before:g} deg: {allowed}")
+
+
+def _check_user(*, at: tuple[float, float], altitude_m: float | None, rain_rate_mm_per_h: float | None) -> None:
+    if len(at) != 2:
+        raise ValueError(f"at: {at!r} is not (latitude, longitude)")
+    if not _place.is_on_earth(*at):
+        raise ValueError(f"at: {at[0]:g},{at[1]:g} is out of range: {_place.ALLOWED}")
+    low, high = _ALTITUDES_M
+    if altitude_m is not None and not low <= altitude_m <= high:
+        raise ValueError(f"altitude_m: {altitude_m:g} m is out of range: must be between {low:g} and {high:g} m")
+    low, high = _RATES_MM_PER_H
+    if rain_rate_mm_per_h is not None and not low <= rain_rate_mm_per_h <= high:
+        given = f"{rain_rate_mm_per_h:g} mm/h is out of range"
+        raise ValueError(f"rain_rate_mm_per_h: {given}: must be between {low:g} and {high:g} mm/h")

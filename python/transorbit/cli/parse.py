@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from transorbit import _figures, _files
+from transorbit import _figures, _files, _place
 from transorbit._core import ScenarioError
 from transorbit.cli.errors import UsageError
 
@@ -122,8 +122,8 @@ def place(option: str, text: str) -> tuple[float, float]:
         latitude, longitude = (float(part) for part in text.split(","))
     except ValueError:
         raise UsageError(f'{option}: "{text}" is not LATITUDE,LONGITUDE in degrees, as in 43.6,1.4') from None
-    if not (-90 <= latitude <= 90 and -180 <= longitude <= 360):
-        raise UsageError(f'{option}: "{text}" is out of range: latitude -90 to 90, longitude -180 to 360')
+    if not _place.is_on_earth(latitude, longitude):
+        raise UsageError(f'{option}: "{text}" is out of range: {_place.ALLOWED}')
     return latitude, longitude
 
 
