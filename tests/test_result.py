@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import json
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import matplotlib.figure
 import polars as pl
@@ -178,6 +178,21 @@ def test_what_is_no_result_is_told(tmp_path: Path) -> None:
 def test_a_plot_that_nobody_draws_is_told(leo: to.Scenario) -> None:
     with pytest.raises(KeyError, match="godput: no such plot, one of overview, goodput, "):
         leo.run().plot("godput")
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "says"),
+    [
+        ("goodput", {"width": 3, "titel": ""}, "titel: goodput has no such option (width, title); did you mean title?"),
+        ("overview", {"flow": 0}, "flow: overview has no such option (width, title)"),
+        ("harq", {"widht": 3.0}, "widht: harq has no such option (width, title); did you mean width?"),
+        ("timeline", {"flwo": 0}, "flwo: timeline has no such option (flow, from_s, until_s, width, title); did"),
+        ("sequence", {"places": "x"}, "places: sequence has no such option (flow, place, "),
+    ],
+)
+def test_an_option_that_a_plot_does_not_have_is_told(leo: to.Scenario, name: str, options: Any, says: str) -> None:
+    with pytest.raises(to.ScenarioError, match=f"^{re.escape(says)}"):
+        leo.run().plot(name, **options)
 
 
 def test_a_run_is_told_alike_when_it_is_loaded(tmp_path: Path) -> None:

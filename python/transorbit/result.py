@@ -226,6 +226,7 @@ class Result:
 
         Raises:
             KeyError: there is no such plot.
+            ScenarioError: the plot has no such option.
             ValueError: the run has nothing to show in it, such as "harq" without a fading channel.
         """
         figure: Figure | None = _figures.plots().draw(name, self, **options)

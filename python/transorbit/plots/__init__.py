@@ -6,9 +6,13 @@ Of a run: each function returns a matplotlib `Figure`, or None where the run has
 
 from __future__ import annotations
 
+import inspect
 from typing import TYPE_CHECKING, Any
 
 from transorbit import _figures
+from transorbit._core import ScenarioError
+from transorbit._names import hint
+from transorbit.plots import style
 from transorbit.plots.access import access_times, plr
 from transorbit.plots.application import game, video
 from transorbit.plots.capacity import capacity
@@ -55,15 +59,25 @@ def draw(name: str, result: Result, **options: Any) -> Figure | None:
 
     Raises:
         KeyError: there is no such plot.
-        ScenarioError: `sequence`, and the run kept no packets.
+        ScenarioError: the plot has no such option; or it is `sequence`, and the run kept no packets.
     """
     if name not in ALL | CLOSE:
         raise KeyError(f"{name}: no such plot, one of {', '.join(ALL | CLOSE)} is expected")
+    _check_options(name, options)
     return (
         None
         if name in OF_SERIES and name != _figures.OVERVIEW and result.series.is_empty()
         else (ALL | CLOSE)[name](result, **options)
     )
+
+
+def _check_options(name: str, options: dict[str, Any]) -> None:
+    """Refuses an option that the plot does not have, also where the run has nothing to show in it."""
+    parameters = inspect.signature((ALL | CLOSE)[name]).parameters.values()
+    known = [each.name for each in parameters if each.kind is each.KEYWORD_ONLY] or list(style.Look.__annotations__)
+    for option in options:
+        if option not in known:
+            raise ScenarioError(f"{option}: {name} has no such option ({', '.join(known)}){hint(option, known)}")
 
 
 __all__ = [
