@@ -193,6 +193,17 @@ def test_what_is_no_controller_ends_the_run(made: Any, message: str) -> None:
         over("test-none").run()
 
 
+@pytest.mark.parametrize("register", [to.controller, to.scheduler, to.source])
+def test_a_decorator_needs_a_name(register: Any) -> None:
+    kind = register.__name__
+    with pytest.raises(TypeError, match=rf'^{kind}: Says was given, a name is expected, as in @transorbit.{kind}\("'):
+        register(Says)
+    with pytest.raises(TypeError, match=f"^{kind}: 5 was given"):
+        register(5)
+    with pytest.raises(ValueError, match=f"^{kind}: '' was given"):
+        register("")
+
+
 def test_a_name_that_nobody_has_registered_is_found_by_check() -> None:
     message = r'^flows.0.transport.congestion.name: "nobody" given, and no script has registered a controller'
     with pytest.raises(to.ScenarioError, match=message + r".*, but .*test-newreno"):

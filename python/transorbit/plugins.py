@@ -147,7 +147,15 @@ def register(kind: str, name: str, *, source: str | None = None) -> Callable[[_F
         kind: one of `KINDS`.
         name: as a scenario gives it.
         source: the text of a Python file that registers it; by default it is found where the class was defined.
+
+    Raises:
+        TypeError: the name is no text, as where a decorator stands without one.
+        ValueError: it is empty.
     """
+    if not (isinstance(name, str) and name):
+        given = getattr(name, "__name__", None) or repr(name)
+        wrong = f'{given} was given, a name is expected, as in @transorbit.{kind}("name")'
+        raise (ValueError if isinstance(name, str) else TypeError)(f"{kind}: {wrong}")
 
     def add(factory: _Factory) -> _Factory:
         text, file = _FILE.get() or (None, "")
