@@ -186,6 +186,35 @@ def test_an_exit_in_it_is_no_success(command: Callable[..., Outcome], tmp_path: 
     assert result.failed["error"].to_list() == ["SystemExit"] * 2
 
 
+def test_what_a_plugin_raises_at_its_import_is_told_likewise(command: Callable[..., Outcome], tmp_path: Path) -> None:
+    file = tmp_path / "broken.py"
+    for text, line, told in (
+        ("import transorbit as to\n\n\n1 / 0\n", 4, "ZeroDivisionError: division by zero"),
+        ("import no_such_module\n", 1, "ModuleNotFoundError: No module named 'no_such_module'"),
+        ("import transorbit as to\n@to.controller\nclass A: pass\n", 2, "TypeError: controller: A was given, a name"),
+    ):
+        file.write_text(text)
+        done = command("run", str(LEO), "--plugin", str(file), "--json")
+        assert (done.code, done.out) == (2, "")
+        lines = done.err.splitlines()
+        assert lines[0] == f'  File "{file}", line {line}, in <module>'
+        assert lines[-1].startswith(f"transorbit: {told}")
+        assert done.err.count("File ") == 1, "frames of the user alone"
+
+
+def test_a_plugin_is_one_file(command: Callable[..., Outcome], tmp_path: Path) -> None:
+    (tmp_path / "no_such_base.py").write_text("class Base: pass\n")
+    file = tmp_path / "own.py"
+    file.write_text("from no_such_base import Base\n")
+    done = command("run", str(LEO), "--plugin", str(file), "--json")
+    assert (done.code, done.out) == (2, "")
+    assert done.err.startswith(f"transorbit: --plugin {file}: imports no_such_base, which stands beside it")
+    assert f"PYTHONPATH={tmp_path}" in done.err
+    assert done.err.count("\n") == 1
+    done = command("run", str(LEO), "--plugin", str(tmp_path), "--json")
+    assert (done.code, done.err) == (2, f"transorbit: --plugin {tmp_path}: is a folder, a Python file is expected\n")
+
+
 @pytest.mark.parametrize(("made", "message"), [(object, r"on_ack\(ack\)"), (lambda: 1 / 0, "division")])
 def test_what_is_no_controller_ends_the_run(made: Any, message: str) -> None:
     to.controller("test-none")(made)

@@ -111,13 +111,15 @@ def records_packets(scenario: to.Scenario) -> bool:
 
 
 def run_plugins(files: list[Path] | None) -> None:
-    """Run the user's Python files; their exceptions are shown with a traceback."""
+    """Run the user's Python files; their exceptions are shown as those of a run."""
     import runpy
 
     from transorbit import _content, plugins
 
     for given in files or []:
         file = _content.find(given)
+        if file.is_dir():
+            raise UsageError(f"--plugin {file}: is a folder, a Python file is expected")
         if not file.is_file():
             raise UsageError(f"--plugin {file}: no such file")
         try:
@@ -126,8 +128,20 @@ def run_plugins(files: list[Path] | None) -> None:
             line = f"line {error.lineno}: " if isinstance(error, SyntaxError) and error.lineno else ""
             told = error.msg if isinstance(error, SyntaxError) else str(error)
             raise UsageError(f"--plugin {file}: {line}is not Python: {told}") from None
-        with plugins.running(file.read_text(encoding="utf-8", errors="replace"), file.name):
-            runpy.run_path(str(file))
+        text = file.read_text(encoding="utf-8", errors="replace")
+        with plugins.blamed(files), plugins.running(text, file.name):
+            try:
+                runpy.run_path(str(file))
+            except ModuleNotFoundError as error:
+                _refuse_neighbour(file, str(error.name))
+                raise
+
+
+def _refuse_neighbour(file: Path, module: str) -> None:
+    """Say what to do where a plugin imports what stands beside it: results keep the one file alone."""
+    if (file.parent / f"{module}.py").is_file() or (file.parent / module).is_dir():
+        told = f"imports {module}, which stands beside it, but a plugin is one file, as results keep it"
+        raise UsageError(f"--plugin {file}: {told}: make them one, or set PYTHONPATH={file.parent}") from None
 
 
 def write_csv(table: Any, path: Path | None) -> None:

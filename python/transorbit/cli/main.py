@@ -111,10 +111,15 @@ def _blame(error: BaseException) -> int:
     import traceback
     from pathlib import Path
 
-    package = str(Path(__file__).parents[1])
+    import cyclopts
+
+    # What runs the user's code, which may call the package in its turn.
+    others = (str(Path(__file__).parents[1]), str(Path(cyclopts.__file__).parent), "<frozen runpy>")
     frames = traceback.extract_tb(error.__traceback__)
-    ours = max((index for index, frame in enumerate(frames) if frame.filename.startswith(package)), default=-1)
-    print("".join(traceback.format_list(frames[ours + 1 :])), end="", file=sys.stderr)
+    while frames and frames[-1].filename.startswith(others):
+        frames.pop()
+    begin = max((index + 1 for index, frame in enumerate(frames) if frame.filename.startswith(others)), default=0)
+    print("".join(traceback.format_list(frames[begin:])), end="", file=sys.stderr)
     return _refuse(f"{type(error).__name__}: {error}".removesuffix(": "))
 
 
