@@ -38,7 +38,7 @@ def generate(
     return ask_table(
         "channel.series",
         base_dir=base_dir,
-        channel=dict(config),
+        channel=config,
         path=path and dict(path),
         duration_s=duration_s,
         step_s=step_s,
@@ -62,7 +62,7 @@ def stats(
     found: dict[str, Any] = ask(
         "channel.statistics",
         base_dir=base_dir,
-        channel=dict(config),
+        channel=config,
         path=path and dict(path),
         duration_s=duration_s,
         seed=seed,

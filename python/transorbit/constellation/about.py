@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from transorbit._ask import ask, ask_table, ask_tables
+from transorbit._ask import as_json, ask, ask_table, ask_tables
+from transorbit._core import ScenarioError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
     from os import PathLike
 
     import polars as pl
@@ -16,7 +16,19 @@ if TYPE_CHECKING:
 
 def as_text(constellation: str | Mapping[str, Any]) -> str:
     """A name as it is; parameters or a file as JSON."""
-    return constellation if isinstance(constellation, str) else json.dumps(dict(constellation))
+    found = checked(constellation)
+    return found if isinstance(found, str) else as_json(found, within="constellation.")
+
+
+def checked(constellation: str | Mapping[str, Any]) -> str | dict[str, Any]:
+    """A name, or a table.
+
+    Raises:
+        ScenarioError: it is neither.
+    """
+    if not isinstance(constellation, str | Mapping):
+        raise ScenarioError(f"constellation: {constellation!r} was given, a name or a table is expected")
+    return constellation if isinstance(constellation, str) else dict(constellation)
 
 
 class About:

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from transorbit import _core, _folder
-from transorbit._ask import as_json
+from transorbit._ask import as_json, given
 from transorbit._frame import frame, write_parquet
 from transorbit.constellation.about import as_text
-from transorbit.constellation.places import as_csv
+from transorbit.constellation.places import as_csv, told
 from transorbit.result import provenance
 
 if TYPE_CHECKING:
@@ -206,7 +206,7 @@ def routes(
         replace: whether routes of other options that `out` has may be replaced.
 
     Raises:
-        ScenarioError: names the option that is wrong: `constellation`, `stations` (and its line), `step`, ...
+        ScenarioError: names the option that is wrong: `constellation`, `stations` (and its file or place), `step`, ...
         FileExistsError: `out` holds something that are not routes, or without `replace` other routes.
         OSError: the stations cannot be read, or the folder cannot be written.
     """
@@ -229,11 +229,12 @@ def routes(
         _folder.check_replaceable(Path(out), folder())
         if not replace and not _folder.is_of(Path(out), identity, "options_sha256"):
             raise FileExistsError(f"{out}: has routes of other options: choose another folder, or --force (`replace`)")
-    study = _core.RoutesStudy(as_json(options), base_dir)
+    with told(stations), given(options) as text:
+        study = _core.RoutesStudy(text, base_dir)
     rows = study.instants * len(study.stations) * (len(study.stations) - 1) // 2
     if out is None and rows > _LARGEST_IN_MEMORY:
         raise _core.ScenarioError(f"out: {rows} rows are too many to be kept in memory: give a folder")
-    with _folder.replacing(Path(out), folder()) if out is not None else nullcontext() as fresh:
+    with told(stations), _folder.replacing(Path(out), folder()) if out is not None else nullcontext() as fresh:
         keepers = [
             _Keeper(fresh / table if fresh else None, study.stations)
             for table in ("routes", *(["forwarding"] if forwarding else []))

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, cast
 
-from transorbit._ask import ask, ask_table
+from transorbit._ask import ask, ask_table, number
 from transorbit._core import ScenarioError
+from transorbit.constellation.about import checked
+from transorbit.constellation.places import with_altitude
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -130,24 +132,24 @@ def _path(
     path: Mapping[str, Any] | None,
 ) -> dict[str, Any]:
     """A scenario's path."""
+    if path is not None and not isinstance(path, Mapping):
+        raise ScenarioError(f"path: {path!r} was given, a table is expected")
     return {
         "kind": "constellation",
-        "constellation": constellation if isinstance(constellation, str) else dict(constellation),
-        "source": _end(source),
-        "user": _end(user),
-        "step": f"{float(step_s)} s",
+        "constellation": checked(constellation),
+        "source": _end("source", source),
+        "user": _end("user", user),
+        "step": f"{number('step', step_s)} s",
         **({} if handover is None else {"handover": handover}),
         **(path or {}),
     }
 
 
-def _end(place: _Ends) -> Any:
+def _end(name: str, place: _Ends) -> Any:
     """A place, or several, as a scenario's value."""
     if isinstance(place, Mapping):
         return dict(place)
-    if not all(isinstance(number, float | int) for number in place):
+    if isinstance(place, Iterable) and any(isinstance(one, Mapping) for one in place):
         return list(place)
-    if len(place) not in {2, 3}:
-        raise ScenarioError(f"{place!r} is not (latitude, longitude) nor with an altitude")
-    latitude, longitude, altitude = (*place, 0.0)[:3]
+    latitude, longitude, altitude = with_altitude(name, cast("Sequence[float]", place))
     return {"latitude": f"{latitude:.9f} deg", "longitude": f"{longitude:.9f} deg", "altitude": f"{altitude:.3f} m"}

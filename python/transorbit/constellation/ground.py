@@ -169,8 +169,8 @@ def world(
     if tracks is None:
         return found
     count = len(found.satellites)
-    if missing := [number for number in tracks if not 0 <= number < count]:
-        raise ScenarioError(f"tracks: there is no satellite {missing[0]}: 0 to {count - 1}")
+    if missing := [number for number in tracks if number not in range(count)]:
+        raise ScenarioError(f"tracks: there is no satellite {missing[0]!r}: 0 to {count - 1}")
     return replace(found, tracks=found.tracks.filter(found.tracks["satellite"].is_in(list(tracks))))
 
 
@@ -191,6 +191,8 @@ def _with_stations(
     if route is None:
         return found
     known = {name: (latitude, longitude, height) for name, latitude, longitude, height in places.iter_rows()}
+    if not isinstance(route, list | tuple) or len(route) != 2:
+        raise ScenarioError(f"route: {route!r} was given, the names of two stations are expected")
     for name in route:
         if name not in known:
             raise ScenarioError(f"route: there is no station {name!r}{hint(name, known)}")

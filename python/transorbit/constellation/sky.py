@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from transorbit.constellation.about import About
+from transorbit.constellation.places import with_altitude
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -70,9 +71,9 @@ def look(
     Raises:
         ScenarioError: as for `positions`, or there is no such place.
     """
-    latitude, longitude, height = (*station, 0.0)[:3]
+    place = with_altitude("station", station)
     return About(constellation, base_dir).table(
-        "look", station=(latitude, longitude, height), start_s=start_s, duration_s=duration_s, step_s=step_s
+        "look", station=place, start_s=start_s, duration_s=duration_s, step_s=step_s
     )
 
 

@@ -66,7 +66,7 @@ def known_places(stations: Path | None) -> dict[str, Place]:
     """The places of --stations by their names."""
     if stations is None:
         return {}
-    with options(stations):
+    with options():
         return {name: (a, b, c) for name, a, b, c in to.constellation.stations(stations).iter_rows()}
 
 
@@ -100,6 +100,7 @@ _OPTIONS = {
     "threads": "--threads",
     "latitude_step": "--latitude-step",
     "station": "--at",
+    "stations": "--stations",
     "tracks": "--tracks",
     "track": "--track-time",
     "at": "--at",
@@ -108,16 +109,13 @@ _OPTIONS = {
 
 
 @contextmanager
-def options(stations: Path | None = None) -> Iterator[None]:
+def options() -> Iterator[None]:
     """Errors name the option that they are about."""
     try:
         yield
     except to.ScenarioError as error:
         path, _, message = str(error).partition(": ")
-        first, _, rest = path.partition(".")
-        if first == "stations":
-            text = ": ".join(part for part in ("--stations", str(stations), rest, message) if part)
-            raise UsageError(text) from None
+        first = path.partition(".")[0]
         if first in _OPTIONS:
             raise UsageError(f"{_OPTIONS[first]}: {message}") from None
         raise

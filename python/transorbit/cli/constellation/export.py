@@ -58,7 +58,7 @@ def export(
         raise UsageError("--czml, --csv: give a file to one of them, or to both")
     start_s = 0.0 if start is None else parse.instant("--start", start)
     duration_s, step_s = parse.seconds("--duration", duration), parse.seconds("--step", step)
-    with options(stations):
+    with options():
         sky = choice(name)
         tell_dates(sky, start_s, duration_s, quiet=Path("-") in (csv, czml))
         if csv:

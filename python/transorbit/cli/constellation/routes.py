@@ -84,7 +84,7 @@ def routes(
     }
     with _instants(enabled=not quiet) as progress:
         try:
-            with options(stations):
+            with options():
                 found = to.constellation.routes(
                     choice(name), stations, **wanted, out=directory, replace=force, progress=progress
                 )
