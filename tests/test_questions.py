@@ -60,6 +60,21 @@ def test_a_value_of_a_wrong_type_is_told_with_its_name(ask: Callable[[], Any], s
     assert "line 1 column" not in str(refused.value)
 
 
+@pytest.mark.parametrize(
+    ("carrier_hz", "says"),
+    [
+        (-12e9, "-1.2e+10 Hz was given, more than 0 Hz is expected"),
+        (0, "0 Hz was given, more than 0 Hz is expected"),
+        (math.inf, "inf was given, a finite number is expected"),
+        ("12 GHz", "'12 GHz' was given, a number is expected"),
+    ],
+)
+def test_a_carrier_is_a_positive_number(carrier_hz: Any, says: str) -> None:
+    with pytest.raises(to.ScenarioError) as refused:
+        SKY.delay("leo-66", source=(1, 2), user=(3, 4), carrier_hz=carrier_hz)
+    assert str(refused.value) == f"carrier: {says}"
+
+
 def test_numbers_of_numpy_are_numbers() -> None:
     own = SKY.positions("leo-66", duration_s=10, step_s=5)
     assert SKY.positions("leo-66", duration_s=np.int64(10), step_s=np.float32(5)).equals(own)

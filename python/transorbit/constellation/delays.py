@@ -58,10 +58,12 @@ def delay(
         `changes`), with a `+` between several.
 
     Raises:
-        ScenarioError: names the key of the path that is wrong, or `duration`.
+        ScenarioError: names the key of the path that is wrong, or `duration`, or `carrier`.
     """
     import polars as pl
 
+    if carrier_hz is not None and number("carrier", carrier_hz) <= 0:
+        raise ScenarioError(f"carrier: {carrier_hz:g} Hz was given, more than 0 Hz is expected")
     table = ask_table(
         "constellation.delay",
         base_dir=base_dir,
