@@ -187,6 +187,8 @@ def test_the_command_writes_both(command: Command, here: Path) -> None:
     [
         ((), "--czml, --csv: give a file to one of them"),
         (("--czml", "-", "--epoch", "tomorrow"), '--epoch: "tomorrow" is no instant in ISO 8601'),
+        (("--csv", "-", "--epoch", "2026-01-01"), "--epoch: is of the scene, which --czml writes"),
+        (("--csv", "-", "--stations", "towns.csv"), "--stations: is of the scene, which --czml writes"),
         (("--csv", "-", "--step", "-1 s"), '--step: "-1 s" must be more than zero'),
         (("--csv", "-", "--duration", "0 s"), '--duration: "0 s" must be more than zero'),
         (("--csv", "-", "--duration", "nan s"), '--duration: "nan s" is not a duration'),

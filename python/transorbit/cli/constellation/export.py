@@ -56,6 +56,9 @@ def export(
     """
     if not (czml or csv):
         raise UsageError("--czml, --csv: give a file to one of them, or to both")
+    for option, value in (("--epoch", epoch), ("--stations", stations)):
+        if value is not None and not czml:
+            raise UsageError(f"{option}: is of the scene, which --czml writes")
     start_s = 0.0 if start is None else parse.instant("--start", start)
     duration_s, step_s = parse.seconds("--duration", duration), parse.seconds("--step", step)
     with options():
