@@ -12,6 +12,7 @@ import tomli_w
 
 import transorbit as to
 from conftest import ROOT
+from transorbit import _files
 from transorbit.sweep.result import frozen
 from transorbit.sweep.run import identity
 
@@ -99,6 +100,42 @@ def test_a_query_without_end_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sql, "_LONGEST_S", 0.2)
     with pytest.raises(to.ScenarioError, match=r"query: takes longer than 0\.2 s"):
         sql.query("SELECT count(*) FROM range(100000000000) a, range(1000000) b", {"t": pl.DataFrame({"x": [1]})})
+
+
+@pytest.mark.parametrize(
+    ("name", "is_refused"),
+    [
+        ("own/x.csv", False),
+        ("./own/../own/x.csv", False),
+        ("own/../../mine/own/x.csv", True),
+        ("../theirs/x.csv", True),
+        ("own/link.csv", True),
+        ("folder-link/../theirs/x.csv", True),
+        ("inner-link/x.csv", False),
+        ("inner-link/../own/x.csv", False),
+        ("..\\theirs\\x.csv", True),
+        ("own\\..\\..\\theirs\\x.csv", True),
+        ("C:\\x.csv", True),
+        ("/own/x.csv", True),
+        ("circle", False),
+    ],
+)
+def test_a_scenario_names_nothing_outside_of_its_folder(name: str, is_refused: bool, tmp_path: Path) -> None:
+    mine, theirs = tmp_path / "mine", tmp_path / "theirs"
+    for folder in (mine / "own", theirs):
+        folder.mkdir(parents=True)
+        (folder / "x.csv").write_text("time_s,one_way_delay_s\n0,0.05\n1,0.06\n")
+    (mine / "own/link.csv").symlink_to(theirs / "x.csv")
+    (mine / "folder-link").symlink_to(theirs)
+    (mine / "inner-link").symlink_to(mine / "own")
+    (mine / "circle").symlink_to(mine / "circle")
+
+    table = {"path": {"kind": "trace", "file": name}, "title": "/etc/passwd is a title"}
+    if is_refused:
+        with pytest.raises(to.ScenarioError, match=r"^path.file: .* leads out of the folder"):
+            _files.confined(table, mine)
+    else:
+        _files.confined(table, mine)
 
 
 def test_nothing_is_unpickled() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import tomllib
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import TYPE_CHECKING, Any
@@ -88,7 +89,7 @@ def texts(path: str, value: object) -> Iterator[tuple[str, str]]:
 
 
 def is_outside(text: str) -> bool:
-    """Whether a name leads out of any folder, as it is written."""
+    """Whether a name may lead out of any folder, as it is written."""
     names = (PurePosixPath(text), PureWindowsPath(text))
     return any(name.root or name.drive or ".." in name.parts for name in names)
 
@@ -96,10 +97,21 @@ def is_outside(text: str) -> bool:
 def _leads_out(text: str, folder: Path) -> bool:
     try:
         found = folder / text
-        # A link within the folder can lead out as well, and a whole path into it.
-        asks = found.is_symlink() or Path(text).is_absolute()
-        is_within = asks and found.resolve().is_relative_to(folder.resolve())
-        return not is_within and (asks or is_outside(text))
-    except (OSError, ValueError):
-        # Too long for a name, or with a NUL: no file has it.
+        is_absolute = Path(text).is_absolute()
+        # A link within the folder can lead out, one before `..` too, and a whole path into it.
+        asks = found.is_symlink() or is_absolute or ".." in Path(text).parts
+        if asks and not found.resolve().is_relative_to(folder.resolve()):
+            return True
+        return not (is_absolute or _stays_within(text))
+    except (OSError, ValueError, RuntimeError):
+        # Too long for a name, with a NUL, or links in a circle: no file has it.
         return False
+
+
+def _stays_within(text: str) -> bool:
+    """Whether a name leads out at no part of it, as it is written and on no system."""
+    for name in (PurePosixPath(text), PureWindowsPath(text)):
+        depths = itertools.accumulate(-1 if part == ".." else 1 for part in name.parts)
+        if name.root or name.drive or any(depth < 0 for depth in depths):
+            return False
+    return True
