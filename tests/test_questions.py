@@ -110,6 +110,14 @@ def test_a_file_of_stations_is_told_with_its_line(here: Path, command: Command) 
         assert (done.code, done.err) == (2, f"transorbit: --stations: {says}\n")
 
 
+def test_a_file_that_is_no_utf_8_is_told_once_with_its_line(here: Path, command: Command) -> None:
+    (here / "lat.csv").write_bytes("name,latitude_deg,longitude_deg\nA,1,2\nOrléans,47.9,1.9\n".encode("latin-1"))
+    says = "lat.csv: line 3: not a text file in UTF-8 (invalid continuation byte)"
+    for question in (("routes",), ("show", "--csv", "-"), ("delay", "--from", "A", "--to", "1,2")):
+        done = command("constellation", question[0], "leo-66", "--stations", "lat.csv", *question[1:])
+        assert (done.code, done.err) == (2, f"transorbit: --stations: {says}\n")
+
+
 @pytest.mark.parametrize("route", [("A",), "AB", 5, ("A", "B", "A")])
 def test_a_route_has_two_ends(route: Any) -> None:
     with pytest.raises(to.ScenarioError, match=r"^route: .* was given, the names of two stations are expected"):

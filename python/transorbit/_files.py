@@ -37,7 +37,8 @@ def read_text(path: str | Path) -> str:
     try:
         return data.decode("utf-8").replace("\r\n", "\n").replace("\r", "\n")
     except UnicodeDecodeError as error:
-        raise ScenarioError(f"{path}: not a text file in UTF-8 ({error.reason})") from None
+        line = data.count(b"\n", 0, error.start) + 1
+        raise ScenarioError(f"{path}: line {line}: not a text file in UTF-8 ({error.reason})") from None
 
 
 def toml(text: str) -> dict[str, Any]:
