@@ -229,8 +229,8 @@ options! {
     /// The longest retransmission time-out.
     max_rto: Duration = [ms(60_000), ms(60_000), ms(60_000), ms(120_000)];
     /// When the retransmission timer starts anew: when `"new-data"` are acknowledged (RFC 6298 (5.3)); as in `"linux"`,
-    /// also when a block acknowledges what was sent before the oldest segment was sent last; or at `"every-ack"`, so
-    /// that it does not expire while duplicates come.
+    /// also when a block acknowledges an original that was sent before the last transmission of the oldest segment; or
+    /// at `"every-ack"`, so that it does not expire while duplicates come.
     rto_restart: RtoRestart = [RtoRestart::NewData, RtoRestart::NewData, RtoRestart::EveryAck, RtoRestart::Linux];
     /// The retransmission time-out before the first measurement.
     initial_rto: Duration = [ms(1_000), ms(1_000), ms(3_000), ms(1_000)];
@@ -266,6 +266,7 @@ impl Settings {
     /// way.
     pub(in crate::tcp) fn recovers_as_ns2(&self) -> bool {
         let asked = self.rack || self.tlp || self.prr || self.frto || self.eifel || self.dsack;
+        let asked = asked || self.rto_restart == RtoRestart::Linux;
         let counts = matches!(self.dupthresh, Dupthresh::Fixed(_)) && self.ecn == EcnMode::Off;
         self.profile == Profile::Ns2Linux && self.sack && self.fack && counts && !asked
     }

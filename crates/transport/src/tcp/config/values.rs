@@ -312,7 +312,8 @@ pub enum AvoidanceCounts {
 pub enum RtoRestart {
     /// When an acknowledgment acknowledges new data (RFC 6298 (5.3)).
     NewData,
-    /// As in Linux: also when it acknowledges selectively what was sent before the oldest segment was sent last.
+    /// As in Linux: also when a block acknowledges an original that was sent before the last transmission of the oldest
+    /// segment.
     Linux,
     /// At every acknowledgment, as in ns-2.
     EveryAck,

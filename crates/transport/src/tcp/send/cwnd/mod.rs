@@ -286,7 +286,8 @@ impl CongestionWindow {
         self.control.tell(now, &Event::Congestion(congestion));
     }
 
-    /// What a reduction that begins now is a part of, in segments.
+    /// Returns what a reduction that begins now starts from, in segments: for PRR the RecoverFS of RFC 6937, where what
+    /// was acknowledged selectively before counts in.
     fn reduced_from(&self, board: &Scoreboard) -> u32 {
         let size = self.window().size;
         if !self.settings.reduce_in_flight {
