@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import itertools
 import sqlite3
+import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 import transorbit as to
 from conftest import ROOT
+from transorbit.sweep import work
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
 SCENARIOS = ROOT / "scenarios"
@@ -57,3 +61,17 @@ def keys(store: Path) -> dict[str, str]:
         found = dict(db.execute("SELECT key, created FROM outcomes WHERE status = 'ok'").fetchall())
     db.close()
     return found
+
+
+def ending_before(most: int) -> Callable[..., bytes]:
+    """Runs as they are, of which so many end. The next ends when it is stopped, however late that is."""
+    simulate, begun = work._simulate, itertools.count()
+
+    def held(task: work.Task, stop: Callable[[], bool], *others: Any) -> bytes:
+        if next(begun) < most:
+            return simulate(task, stop, *others)
+        while not stop():
+            time.sleep(0.001)
+        raise work.StoppedError
+
+    return held

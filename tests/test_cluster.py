@@ -143,63 +143,73 @@ def test_the_command_waits_for_workers_and_uses_them(
     assert '"computed": 6' in done.out
 
 
-def test_what_came_with_an_error_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    """And another client that waits for the same run goes on waiting for it."""
-    done: list[Any] = []
+class Future:
+    """A run that has ended at once: badly, if its key is so."""
 
-    class Future:
-        def __init__(self, key: str) -> None:
-            self.key = key
+    def __init__(self, key: str) -> None:
+        self.key = key
 
-        def add_done_callback(self, _callback: Any) -> None:
-            pass
+    def add_done_callback(self, _callback: Any) -> None:
+        pass
 
-        def cancelled(self) -> bool:
-            return False
+    def cancelled(self) -> bool:
+        return False
 
-        def done(self) -> bool:
-            return True
+    def done(self) -> bool:
+        return True
 
-        def exception(self, timeout: float) -> Exception | None:  # noqa: ARG002
-            return ValueError("a slip") if self.key == "bad" else None
+    def exception(self, timeout: float) -> Exception | None:  # noqa: ARG002
+        return ValueError("a slip") if self.key == "bad" else None
 
-        def result(self, timeout: float) -> str:  # noqa: ARG002
-            return self.key
+    def result(self, timeout: float) -> str:  # noqa: ARG002
+        return self.key
 
-    class Client:
+
+def asked_for(*keys: str) -> tuple[Cluster, list[Any], list[Any]]:
+    """A pool that was asked for these runs, their futures, and how many of them were cancelled at its end."""
+    cancelled: list[Any] = []
+
+    class Told:
         def submit(self, _function: Any, task: work.Task, **_options: Any) -> Any:
             return Future(task.key)
 
-        def cancel(self, futures: list[Any], **options: Any) -> None:
-            assert (len(futures), options) == (1, {})
-            done.append("cancelled")
+        def cancel(self, futures: list[Any]) -> None:
+            cancelled.append(len(futures))
 
-    monkeypatch.setattr("distributed.Client", Client)
-    pool = Cluster(Client())
-    for key in ("bad", "good", "late"):
+    with pytest.MonkeyPatch.context() as held:
+        held.setattr("distributed.Client", Told)
+        pool = Cluster(Told())
+    for key in keys:
         pool.submit(SimpleNamespace(key=key, toml="", own=()))  # type: ignore[arg-type]
-    bad, good, _late = list(pool._tasks)
+    return pool, list(pool._tasks), cancelled
+
+
+def test_what_came_with_an_error_is_kept() -> None:
+    """And another client that waits for the same run goes on waiting for it."""
+    pool, (bad, good, _late), cancelled = asked_for("bad", "good", "late")
     pool._done.put(bad)
     pool._done.put(good)
     assert pool.wait() == ["good"]
     with pytest.raises(to.ScenarioError, match=r"^dask: a worker failed: ValueError: a slip$"):
         pool.wait()
     pool.close()
-    assert done[-1] == "cancelled"
+    assert cancelled == [1]
 
-    pool = Cluster(Client())
-    pool.submit(SimpleNamespace(key="good", toml="", own=()))  # type: ignore[arg-type]
-    pool.submit(SimpleNamespace(key="late", toml="", own=()))  # type: ignore[arg-type]
+
+def test_ctrl_c_waits_until_what_has_come_is_kept() -> None:
+    pool, (good, _late), _ = asked_for("good", "late")
+    kept = []
 
     def stopped() -> None:
         with pool.between_outcomes():
+            pool._done.put(good)
             signal.raise_signal(signal.SIGINT)
-            pool._done.put(next(iter(pool._tasks)))
-            assert pool.wait() == ["good"]
+            kept.append(pool.wait())
             pool.wait()
 
     with pytest.raises(KeyboardInterrupt):
         stopped()
+    assert kept == [["good"]]
     pool.close()
 
 

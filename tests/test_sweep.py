@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import signal
 import time
 import tomllib
 from contextlib import nullcontext
@@ -13,10 +14,12 @@ import polars as pl
 import pytest
 
 import transorbit as to
-from sweeps import ORIGIN, RATES, SCENARIOS, TCP, axis, keys, lab, refusal
+from sweeps import ORIGIN, RATES, SCENARIOS, TCP, axis, ending_before, keys, lab, refusal
 from transorbit.statistics import mean_interval
+from transorbit.sweep import result as sweeps
 from transorbit.sweep import steady, work
 from transorbit.sweep.axes import FLOW_COLUMNS, RUN_COLUMNS
+from transorbit.sweep.local import Threads
 from transorbit.sweep.queue import compute
 from transorbit.sweep.run import Runs
 from transorbit.sweep.store import Store
@@ -529,3 +532,48 @@ def test_a_run_that_is_as_short_as_its_warm_up_is_warned_of(here: Path, command:
     assert done.code == 0
     assert done.err.startswith("transorbit: warning: warm_up: MSER-5 leaves out half the series")
     assert json.loads(done.out)["warnings"] == [done.err.removeprefix("transorbit: warning: ").rstrip()]
+
+
+def test_runs_of_an_earlier_start_are_members_while_the_first_new_one_is_computed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = tmp_path / "store.sqlite"
+    sweep = lab(replications=4)
+
+    def stop(progress: to.sweep.run.Progress) -> None:
+        if progress.done == 3:
+            raise KeyboardInterrupt
+
+    with monkeypatch.context() as held:
+        held.setattr(work, "_simulate", ending_before(3))
+        with pytest.raises(to.SweepInterrupted):
+            sweep.run(store=store, jobs=1, progress=stop)
+
+    wait, members = Threads.wait, []
+
+    def looking(pool: Threads) -> list[work.Outcome]:
+        kept = Store(store)
+        members.append(len(kept.members(sweeps.identity(sweep))))
+        kept.close()
+        return wait(pool)
+
+    monkeypatch.setattr(Threads, "wait", looking)
+    sweep.run(store=store, jobs=1)
+    assert members[0] == 3
+
+
+def test_runs_of_other_code_leave_a_sweep_before_the_first_outcome(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sweep = lab(replications=2)
+    sweep.run(store=tmp_path / "store.sqlite")
+    monkeypatch.setattr(work, "build", lambda: "another")
+    monkeypatch.setattr(
+        Threads, "wait", lambda pool: signal.raise_signal(signal.SIGINT) or pool._taken(pool._done.get())
+    )
+    monkeypatch.setattr(work, "_simulate", ending_before(0))
+    with pytest.raises(to.SweepInterrupted):
+        sweep.run(store=tmp_path / "store.sqlite", jobs=1)
+    kept = Store(tmp_path / "store.sqlite")
+    assert kept.members(sweeps.identity(sweep)) == []
+    kept.close()

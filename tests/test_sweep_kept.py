@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import functools
-import itertools
 import signal
 import sqlite3
-import time
 import tomllib
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +13,7 @@ import polars as pl
 import pytest
 
 import transorbit as to
-from sweeps import RATES, SCENARIOS, SWEEP, TCP, keys, lab
+from sweeps import RATES, SCENARIOS, SWEEP, TCP, ending_before, keys, lab
 from transorbit.sweep import code, sql, work
 from transorbit.sweep import result as sweeps
 from transorbit.sweep.local import Threads
@@ -206,17 +204,20 @@ def test_a_run_that_raises_does_not_cost_those_that_are_finished() -> None:
 def test_an_interrupt_that_comes_with_the_last_outcome_is_not_lost() -> None:
     pool = Threads(jobs=1)
 
+    seen = []
+
     def last_outcome() -> None:
         with pool.between_outcomes():
             pool._done.put("the last")  # type: ignore[arg-type]
             signal.raise_signal(signal.SIGINT)
-            assert pool.wait() == ["the last"]
+            seen.append(pool.wait())
 
     try:
         with pytest.raises(KeyboardInterrupt):
             last_outcome()
     finally:
         pool.close()
+    assert seen == [["the last"]]
 
 
 def test_outcomes_are_those_of_the_contents_of_files(tmp_path: Path) -> None:
@@ -274,48 +275,6 @@ def test_members_of_other_code_are_not_mixed_in(tmp_path: Path, monkeypatch: pyt
     kept = Store(store)
     assert len(kept.members(sweeps.identity(sweep))) == 8, "a replication that is no longer asked for has gone"
     kept.close()
-
-
-def test_runs_of_an_earlier_start_are_members_while_the_first_new_one_is_computed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    store = tmp_path / "store.sqlite"
-    sweep = lab(replications=4)
-
-    def stop(progress: to.sweep.run.Progress) -> None:
-        if progress.done == 3:
-            raise KeyboardInterrupt
-
-    with monkeypatch.context() as held:
-        held.setattr(work, "_simulate", ending_before(3))
-        with pytest.raises(to.SweepInterrupted):
-            sweep.run(store=store, jobs=1, progress=stop)
-
-    wait, members = Threads.wait, []
-
-    def looking(pool: Threads) -> list[work.Outcome]:
-        kept = Store(store)
-        members.append(len(kept.members(sweeps.identity(sweep))))
-        kept.close()
-        return wait(pool)
-
-    monkeypatch.setattr(Threads, "wait", looking)
-    sweep.run(store=store, jobs=1)
-    assert members[0] == 3
-
-
-def ending_before(most: int) -> Callable[..., bytes]:
-    """Runs as they are, of which so many end. The next ends when it is stopped, however late that is."""
-    simulate, begun = work._simulate, itertools.count()
-
-    def held(task: work.Task, stop: Callable[[], bool], *others: Any) -> bytes:
-        if next(begun) < most:
-            return simulate(task, stop, *others)
-        while not stop():
-            time.sleep(0.001)
-        raise work.StoppedError
-
-    return held
 
 
 @pytest.mark.parametrize("once", [True, False])

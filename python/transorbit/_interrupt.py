@@ -37,7 +37,7 @@ def first_calls(then: Callable[[], None]) -> Iterator[None]:
 def ending(wake: Callable[[], None]) -> Iterator[None]:
     """Have the first Ctrl-C call `wake`: whoever waits raises KeyboardInterrupt then. A second one ends at once.
 
-    Where nobody waits any more, it is raised when this is left.
+    Where nobody waits any more, leaving the block raises it.
     """
     came = threading.Event()
 

@@ -119,16 +119,20 @@ class Cluster:
         """
         if self._error:
             raise self._error
-        futures, self._lost = self._lost, []
+        futures: list[Any] = []
         with suppress(queue.Empty):
             futures.append(self._done.get(timeout=_PATIENCE_S))
         while not self._done.empty():
             futures.append(self._done.get())
+        # Ctrl-C first: whoever pressed it does not wait long for results.
+        futures.sort(key=lambda one: not isinstance(one, KeyboardInterrupt))
+        futures[1:1], self._lost = self._lost, []
         outcomes = []
         stuck = False
         for future in futures:
             if isinstance(future, KeyboardInterrupt):
-                self._error = future
+                self._error = self._error or future
+                self._transfer_s = _PATIENCE_S
                 continue
             if stuck or not future.done():
                 self._lost.append(future)
@@ -156,7 +160,7 @@ class Cluster:
         return []
 
     def between_outcomes(self) -> AbstractContextManager[None]:
-        """Have Ctrl-C end `wait` alone: what has come is kept and counted first. A second one ends at once."""
+        """See `Pool`."""
         return _interrupt.ending(lambda: self._done.put(KeyboardInterrupt()))
 
     def close(self) -> None:

@@ -88,7 +88,7 @@ class Threads:
         self._done.put(KeyboardInterrupt())
 
     def between_outcomes(self) -> AbstractContextManager[None]:
-        """Have Ctrl-C end `wait` alone: what has come is kept and counted first. A second one ends at once."""
+        """See `Pool`."""
         return _interrupt.ending(self.interrupt)
 
     def close(self) -> None:

@@ -41,7 +41,7 @@ class Pool(Protocol):
         ...
 
     def between_outcomes(self) -> AbstractContextManager[None]:
-        """While this is entered Ctrl-C waits until an outcome is kept whole."""
+        """Have Ctrl-C end `wait` alone: what has come is kept and counted first. A second one ends at once."""
         ...
 
     def close(self) -> None:
@@ -99,9 +99,6 @@ class _Queue:
 
     def to_the_end(self) -> None:
         self._fill()
-        # Those of an earlier start, before the first of this one is awaited.
-        for runs in self._left:
-            runs.join()
         while self._asked:
             touched = self._keep_all(self._pool.wait())
             for runs in dict.fromkeys(touched):

@@ -102,10 +102,8 @@ class Runs:
         # Runs whose code cannot be distinguished from other code are those of this start alone.
         self._start = secrets.token_hex()
         self._started = time.perf_counter()
-        # Whether an earlier start had runs; None until this one begins. They may be of other code, or of files that
-        # have changed since: they leave the sweep when the first of this start join it.
+        # Whether an earlier start had runs; None until this one begins.
         self._again: bool | None = None
-        self._joined = False
 
     @property
     def members(self) -> list[tables.Member]:
@@ -161,8 +159,7 @@ class Runs:
     def join(self) -> None:
         """Note what has arrived as part of this sweep."""
         if self._arrived:
-            self._store.join(self._identity, self._arrived, anew=not self._joined)
-            self._joined = True
+            self._store.join(self._identity, self._arrived)
             self._arrived.clear()
 
     def report(self, *, stalled: bool = False) -> None:
@@ -177,9 +174,20 @@ class Runs:
         self._tell = None
 
     def _begin(self) -> None:
+        """Part the sweep from runs of an earlier start that are of other code, or of files that have changed since."""
         if self._again is None:
-            self._again = self._store.has(self._identity)
+            before = self._store.members(self._identity)
+            self._again = bool(before)
+            if others := [member for member in before if not self._is_present(*member)]:
+                self._store.part(self._identity, others)
             self._started = time.perf_counter()
+
+    def _is_present(self, point: int, number: int, key: str) -> bool:
+        """Whether a run is of the present code and files."""
+        at = self._points[point]
+        if at.toml is None and at.error is None:
+            self._resolve(at)
+        return at.toml is not None and self._task(at, number).key == key
 
     def _missing(self, at: _AtPoint, number: int) -> Task | None:
         """The task of a run; None if it is there, is waited for, or cannot be."""

@@ -78,24 +78,20 @@ class Store:
         with self._told():
             self._db.execute(query, _values(outcome))
 
-    def has(self, sweep: str) -> bool:
-        """Whether runs belong to the sweep."""
-        with self._told():
-            return self._db.execute("SELECT 1 FROM members WHERE sweep = ? LIMIT 1", (sweep,)).fetchone() is not None
+    def part(self, sweep: str, members: Iterable[tuple[int, int, str]]) -> None:
+        """Part the sweep from these of its runs (point, replication, key), which stay in the store."""
+        self._each("DELETE FROM members WHERE sweep = ? AND point = ? AND replication = ? AND key = ?", sweep, members)
 
-    def join(self, sweep: str, members: Iterable[tuple[int, int, str]], *, anew: bool = False) -> None:
-        """Note that these runs (point, replication, key) belong to the sweep; `anew`: and no others.
+    def join(self, sweep: str, members: Iterable[tuple[int, int, str]]) -> None:
+        """Note that these runs (point, replication, key) belong to the sweep."""
+        self._each("INSERT OR REPLACE INTO members VALUES (?, ?, ?, ?)", sweep, members)
 
-        Runs that are parted from a sweep stay in the store.
-        """
+    def _each(self, query: str, sweep: str, members: Iterable[tuple[int, int, str]]) -> None:
+        """All of them or none."""
         with self._told():
             self._db.execute("BEGIN")
             try:
-                if anew:
-                    self._db.execute("DELETE FROM members WHERE sweep = ?", (sweep,))
-                self._db.executemany(
-                    "INSERT OR REPLACE INTO members VALUES (?, ?, ?, ?)", ((sweep, *member) for member in members)
-                )
+                self._db.executemany(query, ((sweep, *member) for member in members))
                 self._db.execute("COMMIT")
             except BaseException:
                 # Ctrl-C as well: an open transaction would refuse the next.
