@@ -13,7 +13,7 @@ gymnasium = pytest.importorskip("gymnasium", reason="gymnasium is not installed:
 import numpy as np  # noqa: E402
 from gymnasium.utils.env_checker import check_env  # noqa: E402
 
-from transorbit.gym import ControllerEnv, SchedulerEnv  # noqa: E402
+from transorbit.gym import BOTTLENECK, ControllerEnv, SchedulerEnv  # noqa: E402
 
 
 def few() -> to.Scenario:
@@ -116,6 +116,8 @@ def test_the_last_interval_ends_with_the_run() -> None:
     assert env.now_s == 20.0
     rates = [float(observation[2]) for observation, _ in steps]
     assert rates[2] == pytest.approx(rates[1], rel=0.05), "of 6 s as of 7 s"
+    short = ControllerEnv(to.Scenario.from_toml(BOTTLENECK).set("duration=7 s"), interval_s=0.001)
+    assert len(played(short, [0.0])) == 7000, "rounding errors are no step"
 
 
 def test_a_reward_of_ones_own() -> None:

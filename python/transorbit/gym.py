@@ -7,7 +7,6 @@ its duration; `reset(seed=…)` is the seed of the run, so that the same seed an
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, Any
 
 from transorbit import _core, plugins
@@ -30,6 +29,8 @@ __all__ = ["ControllerEnv", "SchedulerEnv"]
 _NAME = "transorbit.gym"
 _MOST_SEEDS = 2**31
 _LEAST_BPS = 10_000.0
+# Of an interval.
+_REST = 1e-6
 # Bounds of what is observed.
 _MOST = np.float32(1e9)
 
@@ -71,7 +72,7 @@ class _Env(gymnasium.Env["NDArray[np.float32]", "NDArray[np.float32]"]):
         self._simulation: _core.Simulation | None = None
         self._summary: dict[str, Any] | None = None
         # Before the first episode as after one.
-        self._now, self._end = 0.0, 0.0
+        self._now, self._end, self._steps = 0.0, 0.0, 0
 
     def _begin(self, seed: int | None, policy: object) -> None:
         """A run of its own; `policy` takes the agent's actions in it."""
@@ -82,8 +83,8 @@ class _Env(gymnasium.Env["NDArray[np.float32]", "NDArray[np.float32]"]):
 
         self._simulation = self._scenario._core.simulation(root, find, self._scenario._plans, self._names)
         self._summary = None
-        self._end = self._simulation.duration_s - 1e-9
-        self._now = 0.0
+        self._end = self._simulation.duration_s
+        self._now, self._steps = 0.0, 0
 
     def _checked(self, action: object) -> list[float]:
         """The numbers of an action, for a run that goes on."""
@@ -99,12 +100,14 @@ class _Env(gymnasium.Env["NDArray[np.float32]", "NDArray[np.float32]"]):
         return [float(number) for number in numbers]
 
     def _pass(self) -> float:
-        """Moves on by an interval, the last time to the end of the run: the seconds that pass."""
-        assert self._simulation
-        left = self._simulation.duration_s - self._now
-        passed = self._interval if left > self._interval - 1e-9 else left
-        self._now += passed
-        return passed
+        """Moves on by an interval, or to the end of the run. Returns the seconds that pass."""
+        self._steps += 1
+        now = self._steps * self._interval
+        # A rest that rounding errors may be is no step of its own.
+        if now > self._end - _REST * self._interval:
+            now = self._end
+        before, self._now = self._now, now
+        return now - before
 
     @property
     def now_s(self) -> float:
@@ -277,7 +280,7 @@ class SchedulerEnv(_Env):
 
 def _check(**numbers: float) -> None:
     for name, number in numbers.items():
-        if not math.isfinite(number):
+        if not np.isfinite(number):
             raise _core.ScenarioError(f"{name}: {number!r} was given, a finite number is expected")
 
 
