@@ -150,6 +150,14 @@ def test_a_start_of_nothing_is_the_epoch(command: Command) -> None:
         assert (done.code, float(done.out.splitlines()[1].split(",")[0])) == (0, -600.0 if "-" in start else 0.0)
 
 
+@pytest.mark.parametrize("epoch", ["yesterday", "1956-12-31", "2200-01-01T00:00:00"])
+def test_an_epoch_that_is_none_is_told_with_its_key_and_the_years(command: Command, epoch: str) -> None:
+    sky = f'path.constellation={{ file = "a.tle", epoch = "{epoch}" }}'
+    done = command("check", "leo-tcp", "--set", sky)
+    told = "in ISO 8601, such as 2026-11-21T10:00:00, of the years 1957 to 2199"
+    assert done.err == f'transorbit: path.constellation.epoch: "{epoch}" must be an instant of UTC {told}\n'
+
+
 def test_satellites_that_come_down_are_named_alike(here: Path) -> None:
     (here / "low.csv").write_text(OLD.replace("14.3,0.001", "16.5,0.0001").replace("90002,0", "90002,0.01"))
     low, place = {"file": "low.csv"}, (43.6, 1.4)

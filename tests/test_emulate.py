@@ -291,6 +291,13 @@ def test_a_folder_without_a_log_is_refused(tmp_path: Path) -> None:
         emulation.replay(tmp_path / "run")
 
 
+def test_a_damaged_log_is_told_in_a_line(tmp_path: Path) -> None:
+    to.Scenario.load(ROOT / "scenarios/lab-fixed.toml").set("duration=1 s").run().save(tmp_path / "run", plots=False)
+    (tmp_path / "run" / "offers.parquet").write_bytes(b"PAR1")
+    with pytest.raises(to.ScenarioError, match=r"offers\.parquet: is damaged: "):
+        emulation.replay(tmp_path / "run")
+
+
 def test_a_result_is_replaced_by_force_only(scenario: Path) -> None:
     to.Scenario.load(ROOT / "scenarios/lab-fixed.toml").set("duration=1 s").run().save(
         scenario.parent / "result", plots=False

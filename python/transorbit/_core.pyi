@@ -364,16 +364,36 @@ class App:
         """A number that differs between users and is the same for the same seed: for `random.Random`."""
 
     def open(self, connection: int = 0) -> None:
-        """Open a connection; with service "exchange" the user's end opens, otherwise the server's."""
+        """Open a connection; with service "exchange" the user's end opens, otherwise the server's.
+
+        Raises:
+            RuntimeError: no method of its own source is running.
+            ValueError: the connection cannot do that.
+        """
 
     def write(self, bytes: int, connection: int = 0, end: str = "server") -> None:  # noqa: A002 - as the core calls it
-        """Write so many bytes at an end of a connection; of service "datagrams", one datagram."""
+        """Write so many bytes at an end of a connection; of service "datagrams", one datagram.
+
+        Raises:
+            RuntimeError: no method of its own source is running.
+            ValueError: the connection cannot do that.
+        """
 
     def write_forever(self, connection: int = 0, end: str = "server") -> None:
-        """Write without end."""
+        """Write without end.
+
+        Raises:
+            RuntimeError: no method of its own source is running.
+            ValueError: the connection cannot do that.
+        """
 
     def close(self, connection: int = 0, end: str = "server") -> None:
-        """Close an end of a connection: nothing more is written there."""
+        """Close an end of a connection: nothing more is written there.
+
+        Raises:
+            RuntimeError: no method of its own source is running.
+            ValueError: the connection cannot do that.
+        """
 
 @final
 class Steering:

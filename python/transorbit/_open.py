@@ -64,7 +64,7 @@ def naming(folder: Path) -> Iterator[None]:
     """Name the damaged file, where what is read from a folder cannot be.
 
     Raises:
-        ScenarioError: that is so.
+        ScenarioError: a file cannot be read.
     """
     import polars as pl
 

@@ -103,7 +103,7 @@ def blamed(plugins: object) -> Iterator[None]:
         yield
     except (ScenarioError, SimulationError, OSError):
         raise
-    # `sys.exit` in it too: it ends the run with no result, and perhaps with code 0.
+    # `sys.exit` in the user's code would end the command as if all were well.
     except (Exception, SystemExit) as error:
         if plugins:
             error.add_note(NOTE)
