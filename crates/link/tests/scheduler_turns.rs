@@ -4,7 +4,7 @@ mod common;
 
 use channel::{CLEAR, ERASED};
 use common::desk::{Desk, MS, bringing, cases, serve, shares};
-use common::{ms, rng};
+use common::{Run, Scripted, ms, packet, rng, us};
 use link::{DropReason, Ecn, PacketRef};
 use proptest::prelude::*;
 use rand::Rng;
@@ -290,6 +290,34 @@ fn the_fattest_queue_makes_room_at_its_head() {
     let mut desk = Desk::new(json!({ "kind": "fq-codel", "buffer": "200 packets" }), 1);
     (0..201).for_each(|id| assert!(flow(&mut desk, ms(1), id, 0, 1500)));
     assert_eq!(desk.scheduler.backlog().packets, 201 - 64);
+}
+
+/// RFC 8290 section 4.2: a link that asks for a packet where none waits leaves no queue in a list.
+#[test]
+fn an_idle_link_ends_the_turns_of_flows() {
+    let scheduler = json!({ "kind": "fq-codel", "quantum": "15 kB", "buffer": "3 packets" });
+    let settings = json!({ "rate": "8 Mbit/s", "delay": "10 ms", "scheduler": scheduler });
+    let mut run = Run::of(settings, vec![Scripted::constant(CLEAR)], None);
+    let of = |id, flow| PacketRef { flow, ..packet(id, 1000) };
+    run.offer(ms(0), of(0, 1));
+    (1..4).zip([2, 2, 1]).for_each(|(id, flow)| run.offer(ms(100), of(id, flow)));
+    // A packet that comes while the last one is being sent finds its flow's turn going on.
+    run.offer(ms(200), of(4, 1));
+    run.offer(us(200_500), of(5, 2));
+    run.offer(us(200_500), of(6, 1));
+    run.finish();
+    assert_eq!(run.delivered_ids(), [0, 1, 2, 3, 4, 6, 5]);
+}
+
+/// What makes room for a packet does not wait beside it.
+#[test]
+fn no_more_packets_wait_than_fit() {
+    let settings =
+        json!({ "rate": "8 Mbit/s", "delay": "10 ms", "scheduler": { "kind": "fq-codel", "buffer": "3 packets" } });
+    let mut run = Run::of(settings, vec![Scripted::constant(CLEAR)], None);
+    (0..10).for_each(|id| run.offer(ms(0), packet(id, 1000)));
+    run.finish();
+    assert_eq!(run.hop.report(Duration::from_secs(1)).queue_packets_max, 3);
 }
 
 #[test]

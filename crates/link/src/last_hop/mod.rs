@@ -239,11 +239,17 @@ impl LastHop {
 
     fn schedule_packet(&mut self, now: Time, packet: PacketRef) {
         self.work_until(now);
-        match self.queued.enqueue(now, packet) {
-            Ok(()) => self.counters.on_queued(self.queued.packets()),
-            Err(reason) => self.outputs.push_back(Output::Dropped(packet, reason)),
+        if self.transmitter.free_at < now && !self.pending() {
+            self.queued.rest();
+        }
+        let queued = self.queued.enqueue(now, packet);
+        if let Err(reason) = queued {
+            self.outputs.push_back(Output::Dropped(packet, reason));
         }
         self.queued.collect_dropped(&mut self.outputs);
+        if queued.is_ok() {
+            self.counters.on_queued(self.queued.packets());
+        }
         self.transmit(now);
         self.next = self.next_event();
     }

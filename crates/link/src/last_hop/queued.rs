@@ -13,6 +13,8 @@ pub(super) struct Queued {
     scheduler: Box<dyn Scheduler>,
     /// Whether the scheduler may drop packets that it took.
     pub(super) gives_up: bool,
+    /// Whether the scheduler is told when nothing waits while the transmitter is free.
+    rests: bool,
     packets: usize,
     /// How long packets wait, if `LastHop::note_waits` was called.
     pub(super) waits: Option<Box<Waits>>,
@@ -20,7 +22,7 @@ pub(super) struct Queued {
 
 impl Queued {
     pub(super) fn new(scheduler: Box<dyn Scheduler>) -> Queued {
-        Queued { gives_up: scheduler.gives_up(), scheduler, packets: 0, waits: None }
+        Queued { gives_up: scheduler.gives_up(), rests: scheduler.rests(), scheduler, packets: 0, waits: None }
     }
 
     pub(super) fn scheduler(&self) -> &dyn Scheduler {
@@ -30,6 +32,14 @@ impl Queued {
     #[inline]
     pub(super) fn packets(&self) -> usize {
         self.packets
+    }
+
+    /// Nothing is to be sent, and the transmitter has been free.
+    #[inline]
+    pub(super) fn rest(&mut self) {
+        if self.rests {
+            self.scheduler.rest();
+        }
     }
 
     /// A packet arrives. [`Queued::collect_dropped`] is due.

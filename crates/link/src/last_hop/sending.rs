@@ -46,7 +46,7 @@ impl LastHop {
 
     /// Whether something waits for its first transmission.
     #[inline]
-    fn pending(&self) -> bool {
+    pub(super) fn pending(&self) -> bool {
         self.queued.packets() > 0 || self.segmentation.as_ref().is_some_and(|segmentation| segmentation.is_cutting())
     }
 

@@ -44,6 +44,14 @@ impl Scheduler for Classes {
         self.classes.iter_mut().find_map(|class| class.select(now, view))
     }
 
+    fn rests(&self) -> bool {
+        self.classes.iter().any(|class| class.rests())
+    }
+
+    fn rest(&mut self) {
+        self.classes.iter_mut().for_each(|class| class.rest());
+    }
+
     fn gives_up(&self) -> bool {
         self.classes.iter().any(|class| class.gives_up())
     }

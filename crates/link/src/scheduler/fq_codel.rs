@@ -207,10 +207,18 @@ impl ByUser for FqCodel {
     }
 
     fn reset(&mut self, _now: Time) {
-        self.new.clear();
-        self.old.clear();
-        self.listed.fill(false);
-        self.deficits.fill(0);
+        self.end_turns();
+    }
+
+    fn ends_turns(&self) -> bool {
+        true
+    }
+
+    /// Section 4.2: whoever asks for a packet where none waits empties both lists.
+    fn end_turns(&mut self) {
+        for queue in self.new.drain(..).chain(self.old.drain(..)) {
+            self.listed[queue as usize] = false;
+        }
     }
 
     fn may_drop(&self) -> bool {

@@ -115,6 +115,14 @@ pub trait Scheduler: Send {
     /// Removes and returns the packet to send now; its user must be one that [`View::may_start`].
     fn select(&mut self, now: Time, view: &mut View<'_>) -> Option<PacketRef>;
 
+    /// Whether the scheduler is told by [`Scheduler::rest`]; constant.
+    fn rests(&self) -> bool {
+        false
+    }
+
+    /// Nothing waits, and the transmitter has been free: no turn goes on.
+    fn rest(&mut self) {}
+
     /// Whether the scheduler may drop a packet that it has taken, after a time limit or to make room; constant.
     fn gives_up(&self) -> bool {
         false

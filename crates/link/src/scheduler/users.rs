@@ -31,6 +31,14 @@ pub trait ByUser: Send {
     /// Its own part of [`Scheduler::drain`]: the queues are empty.
     fn reset(&mut self, now: Time);
 
+    /// As [`Scheduler::rests`].
+    fn ends_turns(&self) -> bool {
+        false
+    }
+
+    /// As [`Scheduler::rest`].
+    fn end_turns(&mut self) {}
+
     /// As [`Scheduler::gives_up`].
     fn may_drop(&self) -> bool {
         self.queues().gives_up()
@@ -52,6 +60,14 @@ impl<S: ByUser> Scheduler for S {
     fn select(&mut self, now: Time, view: &mut View<'_>) -> Option<PacketRef> {
         self.queues_mut().expire(now);
         self.choose(now, view)
+    }
+
+    fn rests(&self) -> bool {
+        self.ends_turns()
+    }
+
+    fn rest(&mut self) {
+        self.end_turns();
     }
 
     fn gives_up(&self) -> bool {
