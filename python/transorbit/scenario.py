@@ -148,7 +148,8 @@ class Scenario:
             scratch: where the packets of a scenario with `record.packets` are written until the result is saved: on the
                 disk of the result, ideally. By default the system's folder for temporary files.
             watch: keeps `Result.events`, and as `Result.packets` those that are sent from the first second on and
-                before the second one. It changes nothing else.
+                before the second one; at most 100,000 events and 200,000 packets, later ones are left out. It changes
+                nothing else.
 
         Raises:
             ScenarioError: the scenario is wrong.
