@@ -122,7 +122,8 @@ impl ReorderingReport {
     pub(crate) fn new(counters: &ReorderingCounters) -> ReorderingReport {
         ReorderingReport {
             held_packets: counters.held_packets,
-            wait_mean_s: mean(counters.wait.as_secs_f64(), counters.released_packets),
+            // A packet that finds the buffer full is released at once.
+            wait_mean_s: mean(counters.wait.as_secs_f64(), counters.released_packets - counters.flushed_full),
             flushed_full: counters.flushed_full,
             flushed_failed: counters.flushed_failed,
             late_packets: counters.late_packets,

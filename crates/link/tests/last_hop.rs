@@ -214,6 +214,16 @@ fn order_is_restored_and_a_loss_empties_the_terminal() {
     let mean = run.hop.report(Duration::from_secs(1)).reordering.wait_mean_s;
     assert_eq!(mean, Some(held.wait.as_secs_f64() / 20.0));
 
+    // A buffer without room holds nothing.
+    settings["reordering"]["capacity"] = json!(0);
+    let (channel, _) = Scripted::new(&[ERASED], CLEAR);
+    let mut full = Run::of(settings.clone(), vec![channel], Some(&law));
+    (0..50).for_each(|id| full.offer(ms(u64::from(id)), packet(id, 1115)));
+    full.finish();
+    let report = full.hop.report(Duration::from_secs(1)).reordering;
+    assert_eq!((full.hop.reordering().flushed_full, report.wait_mean_s), (1, None));
+    settings["reordering"]["capacity"] = json!(125);
+
     // Transmissions of packet 0 alone: its four bursts are erased, those of the other user are clear.
     let lost = Run::of(settings, vec![Scripted::constant(ERASED), Scripted::constant(CLEAR)], Some(&law));
     let mut run = lost;
