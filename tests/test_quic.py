@@ -62,6 +62,20 @@ def test_pages_over_three_protocols() -> None:
     assert all(flow["web"]["pages"] >= 4 for flow in flows)
 
 
+@pytest.mark.parametrize(
+    ("traffic", "ratio", "number"),
+    [("voice", "loss_ratio", "received_packets"), ("game", "down_loss_ratio", "down_received")],
+)
+def test_losses_of_datagrams_that_share_packets_are_counted_one_by_one(traffic: str, ratio: str, number: str) -> None:
+    """Losses shut the congestion window, so that datagrams wait and leave several in a packet."""
+    losses = {"channel": {"kind": "bernoulli", "loss": "10 %"}, "last_hop.harq": {"kind": "none"}, "duration": "60 s"}
+    changes = {"path": {"kind": "fixed", "delay": "250 ms"}, "flows.0.traffic": {"kind": traffic}, **losses}
+    quic = {"flows.0.transport": {"kind": "quic", "datagrams": True}}
+    (flow,) = to.Scenario.load(LAB).replace({**changes, **quic}).run().summary["flows"]
+    assert flow[traffic][number] > 1.5 * flow["received_packets"], "several share a packet"
+    assert flow[traffic][ratio] == pytest.approx(0.1, abs=0.04)
+
+
 def test_objects_beyond_the_streams_wait() -> None:
     """Thirty objects over ten streams: most wait until one ends, which takes a round trip of 0.1 s to be known."""
     scenario = to.Scenario.load(ROOT / "scenarios/quic-web.toml").replace({"duration": "20 s", "channel.loss": "0 %"})

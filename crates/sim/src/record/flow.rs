@@ -25,8 +25,8 @@ pub(crate) struct FlowRecord {
     pub(crate) opened_at: Option<Time>,
     lost: Option<Box<Drops>>,
     pub(crate) marked_packets: u64,
-    /// Datagrams that went backward and were lost.
-    pub(crate) lost_backward: u64,
+    /// Datagrams of the application that were lost, forward and backward: a QUIC packet may have several.
+    pub(crate) lost_datagrams: [u64; 2],
     /// From the first packet on whose wait in the queue of the last hop is noted.
     pub(crate) queue: Option<Box<QueueRecord>>,
     /// The listener to a voice.
@@ -42,7 +42,7 @@ impl FlowRecord {
             received_packets: 0,
             lost: None,
             marked_packets: 0,
-            lost_backward: 0,
+            lost_datagrams: [0; 2],
             opened_at: None,
             first_delivery: None,
             last_delivery: Time::ZERO,

@@ -191,13 +191,9 @@ impl Recorder {
                 Payload::Udp(_) | Payload::External(_) => None,
             };
             record.on_loss(loss, segment);
+            record.lost_datagrams[0] += packet.payload.datagrams().count() as u64;
         } else if packet.way == Way::Backward {
-            let datagrams = match &packet.payload {
-                Payload::Udp(_) => 1,
-                Payload::Quic(quic) => quic.datagrams().count() as u64,
-                Payload::Tcp(_) | Payload::External(_) => 0,
-            };
-            self.flows[packet.flow as usize].lost_backward += datagrams;
+            self.flows[packet.flow as usize].lost_datagrams[1] += packet.payload.datagrams().count() as u64;
         }
     }
 
