@@ -26,7 +26,7 @@ pub(crate) struct FlowRecord {
     lost: Option<Box<Drops>>,
     pub(crate) marked_packets: u64,
     /// Datagrams of the application that were lost, forward and backward: a QUIC packet may have several.
-    pub(crate) lost_datagrams: [u64; 2],
+    pub(crate) lost_datagrams: [u32; 2],
     /// From the first packet on whose wait in the queue of the last hop is noted.
     pub(crate) queue: Option<Box<QueueRecord>>,
     /// The listener to a voice.

@@ -191,9 +191,9 @@ impl Recorder {
                 Payload::Udp(_) | Payload::External(_) => None,
             };
             record.on_loss(loss, segment);
-            record.lost_datagrams[0] += packet.payload.datagrams().count() as u64;
+            record.lost_datagrams[0] += packet.payload.datagrams().count() as u32;
         } else if packet.way == Way::Backward {
-            self.flows[packet.flow as usize].lost_datagrams[1] += packet.payload.datagrams().count() as u64;
+            self.flows[packet.flow as usize].lost_datagrams[1] += packet.payload.datagrams().count() as u32;
         }
     }
 
