@@ -93,9 +93,11 @@ impl Shadowing {
             let Step { memory, innovation, .. } = self.step;
             let (kept_at, run) = self.normals.run((self.until - self.last).min(1 << 30) as usize);
             (self.first, self.kept_at, self.before) = (self.last + 1, kept_at, self.value);
+            // A loop of its own, for numbers side by side.
+            run.iter_mut().for_each(|number| *number *= innovation);
             let mut value = self.value;
             let mut step = |number: &mut f32| {
-                value = memory * value + innovation * *number;
+                value = memory * value + *number;
                 *number = value;
             };
             // Several at once, so that the loop itself costs little.

@@ -239,7 +239,7 @@ impl LastHop {
 
     fn schedule_packet(&mut self, now: Time, packet: PacketRef) {
         self.work_until(now);
-        if self.transmitter.free_at < now && !self.pending() {
+        if self.queued.rests && self.transmitter.free_at < now && !self.pending() {
             self.queued.rest();
         }
         let queued = self.queued.enqueue(now, packet);

@@ -14,7 +14,7 @@ pub(super) struct Queued {
     /// Whether the scheduler may drop packets that it took.
     pub(super) gives_up: bool,
     /// Whether the scheduler is told when nothing waits while the transmitter is free.
-    rests: bool,
+    pub(super) rests: bool,
     packets: usize,
     /// How long packets wait, if `LastHop::note_waits` was called.
     pub(super) waits: Option<Box<Waits>>,
@@ -35,11 +35,8 @@ impl Queued {
     }
 
     /// Nothing is to be sent, and the transmitter has been free.
-    #[inline]
     pub(super) fn rest(&mut self) {
-        if self.rests {
-            self.scheduler.rest();
-        }
+        self.scheduler.rest();
     }
 
     /// A packet arrives. [`Queued::collect_dropped`] is due.
