@@ -152,38 +152,36 @@ def test_every_answer_is_checked(method: str, answer: Any, message: str) -> None
         over("test-wrong", **{"last_hop.scheduler": {"kind": "droptail", "buffer": "5 packets"}}).run()
 
 
-def test_what_it_raises_ends_the_run_with_its_own_traceback(command: Callable[..., Outcome], tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [("1 / (ack.acked - ack.acked)", "ZeroDivisionError: division by zero"), ("raise SystemExit", "SystemExit")],
+)
+def test_what_it_raises_ends_the_run_with_its_own_traceback(
+    command: Callable[..., Outcome], tmp_path: Path, line: str, told: str
+) -> None:
     file = tmp_path / "broken.py"
     file.write_text(
         "import transorbit as to\n@to.controller('test-broken')\nclass Broken:\n    def on_ack(self, ack):\n"
-        "        return 1 / (ack.acked - ack.acked)\n"
+        f"        {line}\n"
     )
     own = "flows.0.transport.congestion={ kind = 'external', name = 'test-broken' }"
     done = command("run", str(LEO), "--plugin", str(file), "--set", own, "--json")
     assert (done.code, done.out) == (2, "")
     lines = done.err.splitlines()
     assert lines[0] == f'  File "{file}", line 5, in on_ack'
-    assert lines[-1] == "transorbit: ZeroDivisionError: division by zero"
+    assert lines[-1] == f"transorbit: {told}"
     assert "scenario.py" not in done.err
 
 
-def test_an_exit_in_it_is_no_success(command: Callable[..., Outcome], tmp_path: Path) -> None:
-    file = tmp_path / "leaves.py"
-    file.write_text(
-        "import sys\nimport transorbit as to\n@to.controller('test-leaves')\nclass Leaves:\n"
-        "    def on_ack(self, ack):\n        sys.exit()\n"
-    )
-    own = "flows.0.transport.congestion={ kind = 'external', name = 'test-leaves' }"
-    done = command("run", str(LEO), "--plugin", str(file), "--set", own, "--json")
-    assert (done.code, done.out) == (2, "")
-    assert done.err.splitlines()[0] == f'  File "{file}", line 6, in on_ack'
-    assert done.err.splitlines()[-1] == "transorbit: SystemExit"
-    congestion = {"kind": "external", "name": "test-leaves"}
-    sweep = to.Sweep.from_dict(
-        {"scenario": str(LEO), "set": {"flows.0.transport.congestion": congestion}, "replications": 2, "axes": []}
-    )
-    result = sweep.run(jobs=1)
-    assert result.failed["error"].to_list() == ["SystemExit"] * 2
+def test_an_exit_in_it_fails_a_run_of_a_sweep() -> None:
+    class Leaves:
+        def on_ack(self, ack: to.Ack) -> None:  # noqa: ARG002
+            raise SystemExit
+
+    to.controller("test-leaves")(Leaves)
+    own = {"flows.0.transport.congestion": {"kind": "external", "name": "test-leaves"}}
+    sweep = to.Sweep.from_dict({"scenario": str(LEO), "set": own, "replications": 2, "axes": []})
+    assert sweep.run(jobs=1).failed["error"].to_list() == ["SystemExit"] * 2
 
 
 def test_what_a_plugin_raises_at_its_import_is_told_likewise(command: Callable[..., Outcome], tmp_path: Path) -> None:

@@ -119,20 +119,18 @@ class Cluster:
         """
         if self._error:
             raise self._error
-        futures: list[Any] = []
+        futures, self._lost = self._lost, []
         with suppress(queue.Empty):
             futures.append(self._done.get(timeout=_PATIENCE_S))
         while not self._done.empty():
             futures.append(self._done.get())
-        # Ctrl-C first: whoever pressed it does not wait long for results.
-        futures.sort(key=lambda one: not isinstance(one, KeyboardInterrupt))
-        futures[1:1], self._lost = self._lost, []
+        for stop in (one for one in futures if isinstance(one, KeyboardInterrupt)):
+            # Whoever pressed Ctrl-C does not wait long for results.
+            self._error, self._transfer_s = self._error or stop, _PATIENCE_S
         outcomes = []
         stuck = False
         for future in futures:
             if isinstance(future, KeyboardInterrupt):
-                self._error = self._error or future
-                self._transfer_s = _PATIENCE_S
                 continue
             if stuck or not future.done():
                 self._lost.append(future)

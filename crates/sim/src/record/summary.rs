@@ -71,9 +71,9 @@ report! {
         goodput_max_bps: f64,
         /// Standard deviation between users, over n − 1; 0 for one user.
         goodput_sd_bps: f64,
-        /// Jain's fairness index (Σx)²/(n Σx²), 1/n to 1; `null` if nobody got anything. Each user's
-        /// rate is over the time to the end of the run: among transfers of equal size that all end the index is near 1.
-        /// The flows' `goodput_bps` differs.
+        /// Jain's fairness index (Σx)²/(n Σx²), 1/n to 1; `null` if nobody got anything. Each user's rate
+        /// is over the time to the end of the run: among transfers of equal size that all end the index is near 1. The
+        /// flows' `goodput_bps` differs.
         ([0.0, 1.0]) "Jain index" jain: Option<f64>,
     }
 }
