@@ -192,6 +192,9 @@ impl Recorder {
             };
             record.on_loss(loss, segment);
             record.lost_datagrams[0] += packet.payload.datagrams().count() as u32;
+            if let Some(listener) = &mut record.listener {
+                packet.payload.datagrams().for_each(|number| listener.handle_loss(number));
+            }
         } else if packet.way == Way::Backward {
             self.flows[packet.flow as usize].lost_datagrams[1] += packet.payload.datagrams().count() as u32;
         }

@@ -21,6 +21,7 @@ pub struct Listener {
     newest: (u64, Time),
     talk_spurts: u64,
     received: u64,
+    lost: u64,
     late: u64,
     pattern: LossPattern,
     /// Sum over the played packets of the time from sending to playing.
@@ -81,6 +82,7 @@ impl Listener {
             newest: (0, Time::ZERO),
             talk_spurts: 0,
             received: 0,
+            lost: 0,
             late: 0,
             pattern: LossPattern::default(),
             played_delay: Duration::ZERO,
@@ -103,21 +105,27 @@ impl Listener {
         }
     }
 
+    /// The network lost packet number `sequence`.
+    pub fn handle_loss(&mut self, sequence: u64) {
+        self.lost += 1;
+        self.pattern.pass(sequence);
+    }
+
     /// Packet number `sequence` is in flight at the end of the run.
     pub fn leave_out(&mut self, sequence: u64) {
         self.pattern.leave_out(sequence);
     }
 
-    /// The quality of the call if the network lost `lost_packets`; `None` if nothing was sent.
+    /// The quality of the call; `None` if no packet arrived or was lost.
     ///
     /// Packets in flight are neither lost nor received ([`Listener::leave_out`]).
-    pub fn quality(&self, lost_packets: u64) -> Option<VoiceQuality> {
-        let known = self.received + lost_packets;
+    pub fn quality(&self) -> Option<VoiceQuality> {
+        let known = self.received + self.lost;
         if known == 0 {
             return None;
         }
         let played = self.received - self.late;
-        let loss_ratio = (lost_packets + self.late) as f64 / known as f64;
+        let loss_ratio = (self.lost + self.late) as f64 / known as f64;
         let burst_ratio = self.pattern.burst_ratio();
         let playout_delay_s = (played > 0).then(|| self.played_delay.as_secs_f64() / played as f64);
         let mouth_to_ear_s = playout_delay_s.map(|delay| delay + self.coding_delay.as_secs_f64());
@@ -223,7 +231,7 @@ mod tests {
     fn a_steady_call_is_heard_after_network_buffer_and_packet() {
         let mut listener = fixed(60);
         steady(&mut listener, 0..500, 80);
-        let quality = listener.quality(0).unwrap();
+        let quality = listener.quality().unwrap();
         assert_eq!((quality.received_packets, quality.late_packets, quality.talk_spurts), (500, 0, 1));
         assert_eq!((quality.loss_ratio, quality.burst_ratio), (0.0, 1.0));
         assert!((quality.playout_delay_s.unwrap() - 0.140).abs() < 1e-12);
@@ -242,9 +250,10 @@ mod tests {
         let mut listener = fixed(60);
         arrive(&mut listener, 0, 0, 80);
         arrive(&mut listener, 1, 20, 140);
-        assert_eq!(listener.quality(0).unwrap().late_packets, 0);
+        assert_eq!(listener.quality().unwrap().late_packets, 0);
         arrive(&mut listener, 2, 40, 141);
-        let quality = listener.quality(1).unwrap();
+        listener.handle_loss(3);
+        let quality = listener.quality().unwrap();
         assert_eq!((quality.late_packets, quality.loss_ratio), (1, 0.5));
     }
 
@@ -255,7 +264,7 @@ mod tests {
         arrive(&mut listener, 1, 20, 50);
         arrive(&mut listener, 2, 5000, 130); // a new talk-spurt
         arrive(&mut listener, 3, 5020, 131);
-        let quality = listener.quality(0).unwrap();
+        let quality = listener.quality().unwrap();
         assert_eq!((quality.talk_spurts, quality.late_packets), (2, 1));
         assert!((quality.playout_delay_s.unwrap() - 0.130).abs() < 1e-12);
     }
@@ -281,9 +290,9 @@ mod tests {
         let mut listener = fixed(60);
         arrive(&mut listener, 0, 0, 80);
         arrive(&mut listener, 6, 120, 80);
-        assert_eq!(listener.quality(5).unwrap().talk_spurts, 1);
+        assert_eq!(listener.quality().unwrap().talk_spurts, 1);
         arrive(&mut listener, 9, 1000, 80);
-        assert_eq!(listener.quality(7).unwrap().talk_spurts, 2);
+        assert_eq!(listener.quality().unwrap().talk_spurts, 2);
     }
 
     #[test]
@@ -306,13 +315,18 @@ mod tests {
     fn losses_in_a_burst_weigh_more_than_the_same_number_apart() {
         let quality = |lost: fn(u64) -> bool| {
             let mut listener = fixed(60);
-            (0..1000).filter(|&i| !lost(i)).for_each(|i| arrive(&mut listener, i, i * INTERVAL, 80));
-            listener.quality((0..1000).filter(|&i| lost(i)).count() as u64).unwrap()
+            (0..1000).for_each(|i| match lost(i) {
+                true => listener.handle_loss(i),
+                false => arrive(&mut listener, i, i * INTERVAL, 80),
+            });
+            listener.quality().unwrap()
         };
         let apart = quality(|i| i % 10 == 5);
         let bursts = quality(|i| i % 100 >= 40 && i % 100 < 50);
+        let end = quality(|i| i >= 900);
         assert_eq!((apart.loss_ratio, bursts.loss_ratio), (0.1, 0.1));
         assert!((apart.burst_ratio - 0.9).abs() < 1e-12 && (bursts.burst_ratio - 9.0).abs() < 1e-12);
+        assert!(end.loss_ratio == 0.1 && (end.burst_ratio - 90.0).abs() < 1e-12);
         // Ie,eff with Bpl 25.1; a burst ratio below 1 counts as 1.
         let difference = 95.0 * (10.0 / (10.0 / 9.0 + 25.1) - 10.0 / (10.0 + 25.1));
         assert!((apart.r_factor - bursts.r_factor - difference).abs() < 1e-9);
@@ -320,8 +334,10 @@ mod tests {
 
     #[test]
     fn a_dead_line_is_judged_and_an_unused_one_is_not() {
-        assert_eq!(fixed(60).quality(0), None);
-        let quality = fixed(60).quality(10).unwrap();
+        assert_eq!(fixed(60).quality(), None);
+        let mut dead = fixed(60);
+        (0..10).for_each(|sequence| dead.handle_loss(sequence));
+        let quality = dead.quality().unwrap();
         assert_eq!((quality.loss_ratio, quality.mouth_to_ear_s), (1.0, None));
         assert!(quality.mos < 1.2, "{}", quality.mos);
     }
@@ -330,7 +346,7 @@ mod tests {
     fn a_million_packets_take_no_more_memory_than_one() {
         let mut listener = fixed(60);
         steady(&mut listener, 0..1_000_000, 80);
-        assert_eq!(listener.quality(0).unwrap().received_packets, 1_000_000);
+        assert_eq!(listener.quality().unwrap().received_packets, 1_000_000);
         assert!(size_of::<Listener>() <= 640, "{} bytes", size_of::<Listener>());
     }
 
@@ -349,11 +365,13 @@ mod tests {
             prop_assume!(!arrivals.is_empty());
             let deadline = arrivals[0].2 + held;
             let mut listener = fixed(held);
+            let lost = (0..delays.len() as u64).filter(|&sequence| delays[sequence as usize].is_none());
+            lost.for_each(|sequence| listener.handle_loss(sequence));
             for &(_, sequence, delay) in &arrivals {
                 arrive(&mut listener, sequence, sequence * INTERVAL, delay);
             }
             let lost = (delays.len() - arrivals.len()) as u64;
-            let quality = listener.quality(lost).unwrap();
+            let quality = listener.quality().unwrap();
             let late = arrivals.iter().filter(|arrival| arrival.2 > deadline).count() as u64;
             prop_assert_eq!(quality.late_packets, late);
             prop_assert_eq!(quality.talk_spurts, 1);

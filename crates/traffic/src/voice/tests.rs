@@ -173,7 +173,7 @@ fn the_listener_takes_the_codec_and_what_overrides_it() {
     let quality = |voice: &Voice| {
         let mut listener = voice.listener().unwrap();
         listener.handle_packet(0, Time::ZERO, Time::ZERO + Duration::from_millis(80));
-        listener.quality(0).unwrap()
+        listener.quality().unwrap()
     };
     let g729 = Voice { codec: Codec::G729, advantage: 0.0, ..Voice::default() };
     // 80 ms network, 60 ms buffer, 20 ms packet, 5 ms look-ahead.
