@@ -184,8 +184,8 @@ impl Recorder {
             let record = &mut self.flows[packet.flow as usize];
             let segment = match &packet.payload {
                 Payload::Tcp(segment) => Some((segment.seq, packet.sent_before)),
-                Payload::Quic(quic) => match quic.content {
-                    Content::Stream(position) => Some((position, packet.sent_before)),
+                Payload::Quic(quic) => match &quic.content {
+                    Content::Stream(position) => Some((*position, packet.sent_before)),
                     Content::None | Content::Datagrams { .. } => None,
                 },
                 Payload::Udp(_) | Payload::External(_) => None,
@@ -229,7 +229,9 @@ impl Recorder {
                     record.on_segment(quic.sequence(), packet.sent_before, || true);
                 }
                 if let Some(listener) = &mut record.listener {
-                    packet.payload.datagrams().for_each(|number| listener.handle_packet(number, packet.sent, now));
+                    for number in packet.payload.datagrams() {
+                        listener.handle_packet(number, packet.payload.written(number, packet.sent), now);
+                    }
                 }
             }
             if record.first_delivery.is_none() {

@@ -278,7 +278,7 @@ impl World {
             }
         }
         for number in datagrams {
-            application.source.handle_datagram(now, own, end, number, sent);
+            application.source.handle_datagram(now, own, end, number, self.arrived.written(number, sent));
         }
         match application.source.poll_timeout() {
             Some(due) if due <= now => self.act(now, number),

@@ -205,7 +205,7 @@ impl Source for LiveSource {
         self.viewer.handle_bytes(now, bytes);
     }
 
-    fn handle_datagram(&mut self, now: Time, _connection: u32, _end: End, number: u64, _sent: Time) {
+    fn handle_datagram(&mut self, now: Time, _connection: u32, _end: End, number: u64, _written: Time) {
         self.viewer.advance_before(now);
         self.viewer.handle_packet(now, number);
     }

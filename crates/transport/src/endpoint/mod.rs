@@ -281,6 +281,15 @@ impl Payload {
         }
     }
 
+    /// When the application wrote datagram `number`, which it carries: with UDP it leaves at once, at `sent`.
+    #[inline]
+    pub fn written(&self, number: u64, sent: Time) -> Time {
+        match self {
+            Payload::Quic(packet) => packet.written(number).unwrap_or(sent),
+            Payload::Tcp(_) | Payload::Udp(_) | Payload::External(_) => sent,
+        }
+    }
+
     /// The offset of its data in the byte stream, or the number of the datagram or external packet.
     #[inline]
     pub fn sequence(&self) -> u64 {

@@ -138,11 +138,11 @@ mod end {
     }
 
     impl Endpoint for QuicEnd {
-        fn act(&mut self, _now: Time, act: Act) {
+        fn act(&mut self, now: Time, act: Act) {
             let connection = &mut self.connection;
             match act {
-                Act::Write(bytes) => connection.write(Some(bytes.get())),
-                Act::WriteForEver => connection.write(None),
+                Act::Write(bytes) => connection.write(now, Some(bytes.get())),
+                Act::WriteForEver => connection.write(now, None),
                 Act::WriteStream { stream, bytes } => connection.write_stream(stream, bytes.get()),
                 Act::Close => connection.close(),
                 Act::Read(_) | Act::Offer { .. } => {}

@@ -348,7 +348,7 @@ impl Wire {
 fn exchange(side: Side, every: u64) -> (Time, u64) {
     let settings = Arc::new(Settings { config: QuicConfig::default().resolved(1_500), packet: 1_500 });
     let mut us = Connection::new(settings, Time::ZERO, 1, side.is_client());
-    us.write(Some(SIZE as u64));
+    us.write(Time::ZERO, Some(SIZE as u64));
     us.close();
     let mut peer = Peer::new(!side, Clock::new(), SIZE);
     let mut wire = Wire { every, ..Wire::default() };

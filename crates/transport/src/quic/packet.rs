@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use units::{Ecn, IPV4_UDP_HEADER_BYTES};
+use units::{Ecn, IPV4_UDP_HEADER_BYTES, Time};
 
 use super::lifetime::Resume;
 
@@ -36,7 +36,7 @@ pub struct Answered {
 }
 
 /// The application's data in a packet.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Content {
     /// Nothing.
     #[default]
@@ -47,8 +47,8 @@ pub enum Content {
     Datagrams {
         /// The first of them.
         first: u64,
-        /// How many.
-        count: u32,
+        /// When the application wrote each of them.
+        written: Vec<Time>,
     },
 }
 
@@ -68,10 +68,10 @@ impl QuicPacket {
     /// Returns the offset of its first data, the number of its first datagram, or its own number if it carries neither.
     #[inline]
     pub fn sequence(&self) -> u64 {
-        match self.content {
+        match &self.content {
             Content::None => self.number,
-            Content::Stream(position) => position,
-            Content::Datagrams { first, .. } => first,
+            Content::Stream(position) => *position,
+            Content::Datagrams { first, .. } => *first,
         }
     }
 
@@ -82,9 +82,17 @@ impl QuicPacket {
 
     /// The numbers of its datagrams.
     pub fn datagrams(&self) -> std::ops::Range<u64> {
-        match self.content {
-            Content::Datagrams { first, count } => first..first + u64::from(count),
+        match &self.content {
+            Content::Datagrams { first, written } => *first..first + written.len() as u64,
             Content::None | Content::Stream(_) => 0..0,
+        }
+    }
+
+    /// When the application wrote datagram `number`; `None` if the packet does not carry it.
+    pub fn written(&self, number: u64) -> Option<Time> {
+        match &self.content {
+            Content::Datagrams { first, written } => written.get(number.checked_sub(*first)? as usize).copied(),
+            Content::None | Content::Stream(_) => None,
         }
     }
 }

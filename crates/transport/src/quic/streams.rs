@@ -1,9 +1,10 @@
 //! The streams of an end: what the application has written and read, and what packets carry of them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use noq_proto::StreamId;
+use units::Time;
 
 use super::frames::{Acknowledgment, Packet, Visitor};
 use super::lifetime::Resume;
@@ -120,7 +121,24 @@ pub(super) struct Sending {
     retransmissions: BTreeMap<u64, u32>,
     /// Where the streams of this connection begin, if not at their beginnings.
     pub from: BTreeMap<u64, u64>,
-    datagrams: u64,
+    /// The number of the first datagram in `written`.
+    next: u64,
+    /// When the application wrote each datagram that has not left.
+    written: VecDeque<Time>,
+}
+
+impl Sending {
+    /// The application writes a datagram.
+    pub fn write_datagram(&mut self, now: Time) {
+        self.written.push_back(now);
+    }
+
+    /// All but the last `kept` datagrams that have not left never leave.
+    pub fn forget_datagrams(&mut self, kept: usize) {
+        let forgotten = self.written.len() - kept;
+        self.written.drain(..forgotten);
+        self.next += forgotten as u64;
+    }
 }
 
 /// A packet that is being sent.
@@ -177,11 +195,12 @@ impl Visitor for Outgoing<'_> {
     }
 
     fn datagram(&mut self) {
-        let number = self.sending.datagrams;
-        self.sending.datagrams += 1;
+        let first = self.sending.next;
+        let at = self.sending.written.pop_front().expect("it was written");
+        self.sending.next += 1;
         match &mut self.content {
-            Content::Datagrams { count, .. } => *count += 1,
-            content => *content = Content::Datagrams { first: number, count: 1 },
+            Content::Datagrams { written, .. } => written.push(at),
+            content => *content = Content::Datagrams { first, written: vec![at] },
         }
     }
 }

@@ -120,6 +120,7 @@ impl Connection {
         // Where the server is the user, its address is the one that the client has learned last.
         let start = Start { settings, clock, now, entropy, side, resumes, server: self.other_address };
         self.library = Library::new(&start, self.control.clone());
+        self.sending.forget_datagrams(self.waiting.len());
         (self.established, self.over, self.validating) = (false, false, None);
         self.resume = Some(Arc::new(resume));
         self.control

@@ -109,9 +109,12 @@ impl Connection {
     }
 
     /// The application writes; `None` without end.
-    pub fn write(&mut self, bytes: Option<u64>) {
+    pub fn write(&mut self, now: Time, bytes: Option<u64>) {
         if self.settings.config.datagrams {
-            self.waiting.extend(bytes.map(|bytes| bytes as u32));
+            if let Some(bytes) = bytes {
+                self.waiting.push(bytes as u32);
+                self.sending.write_datagram(now);
+            }
             return;
         }
         let stream = self.streams.entry(FIRST).or_default();
