@@ -150,8 +150,8 @@ impl Bbr {
         };
     }
 
-    /// The bandwidth is the largest delivery rate of ten round trips. The application's pauses only ever make it too
-    /// low.
+    /// The bandwidth is the largest delivery rate of ten round trips. Samples that the application limits are left out
+    /// unless they are larger, and round trips that have no others let the filter forget nothing.
     fn update_bandwidth(&mut self, sample: &AckSample) {
         self.round_start = false;
         let Some((rate, interval)) = measured(sample) else { return };
@@ -162,7 +162,6 @@ impl Bbr {
             self.conserves = false;
         }
         let bandwidth = f64::from(rate.delivered) / interval.as_secs_f64();
-        self.bandwidth.advance(self.rounds);
         if !self.app_limited(rate) || bandwidth >= self.bandwidth.max() {
             self.bandwidth.update(self.rounds, bandwidth);
         }

@@ -94,19 +94,32 @@ fn the_estimate_follows_the_path() {
     assert!(path.rate_since(12.0) > 900.0, "{}", path.rate_since(12.0));
 }
 
-/// An application that sends a tenth of the rate does not make the estimate smaller.
+/// An application that sends a tenth of the rate for forty round trips does not make the estimate smaller.
 #[test]
 fn an_application_that_pauses_leaves_the_estimate() {
     let mut path = path(1000, 50, 400);
     path.run(5.0);
     let before = path.rig.controller.pacing_rate().expect("BBR paces").as_bps();
-    path.app_limit = Some(path.sent as f64 / 5.0 * 0.1);
-    path.run(5.5);
-    path.app_limit = None;
+    path.app_limit = Some(100.0);
     path.run(7.0);
-    assert!(path.rate_since(6.0) > 900.0, "{}", path.rate_since(6.0));
+    path.app_limit = None;
+    path.run(7.05);
     let after = path.rig.controller.pacing_rate().expect("BBR paces").as_bps();
-    assert!((after as f64 / before as f64 - 1.0).abs() < 0.7, "{before} to {after}");
+    // A phase of the cycle drains at 0.75 times the bandwidth.
+    assert!(after as f64 > 0.7 * before as f64, "{before} to {after}");
+    path.run(8.0);
+    assert!(path.rate_since(7.05) > 900.0, "{}", path.rate_since(7.05));
+}
+
+/// On a short path four segments are in flight for more than ten round trips.
+#[test]
+fn a_probe_of_the_round_trip_time_leaves_the_estimate() {
+    let mut path = path(5000, 10, 400);
+    path.run(12.0);
+    let windows: Vec<u32> = path.log.iter().map(|(_, window)| *window).skip_while(|window| *window < 10).collect();
+    let first = windows.iter().position(|window| *window <= 4).expect("it probes");
+    let after = windows[first..].iter().skip_while(|window| **window <= 4).nth(50).expect("it ends");
+    assert!(2 * after > windows[first - 1], "{} before, {after} after", windows[first - 1]);
 }
 
 /// Acknowledgments that come forty at a time stop nothing.

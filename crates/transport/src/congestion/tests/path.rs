@@ -20,7 +20,7 @@ struct Packet {
     dummy: bool,
 }
 
-/// A path with a sender that has data while `app_limit` allows.
+/// A path with a sender that has data as `app_limit` allows.
 pub(super) struct Path {
     pub rig: Rig,
     pub now: Time,
@@ -46,6 +46,7 @@ pub(super) struct Path {
     packets: VecDeque<Packet>,
     busy: Time,
     pace: Time,
+    last_sent: Time,
     delivered: u64,
     lost_total: u64,
     delivered_at: Time,
@@ -82,6 +83,7 @@ impl Path {
             packets: VecDeque::new(),
             busy: Time::ZERO,
             pace: Time::ZERO,
+            last_sent: Time::ZERO,
             delivered: 0,
             lost_total: 0,
             delivered_at: Time::ZERO,
@@ -103,7 +105,7 @@ impl Path {
             self.transmit();
             let ack = self.next_ack().unwrap_or(Time::MAX);
             let timer = self.rig.timer().unwrap_or(Time::MAX);
-            let waits = self.has_data() && self.in_flight < self.window().size && !self.window().holds;
+            let waits = self.in_flight < self.window().size && !self.window().holds;
             let pace = if waits { self.pace.max(self.data_at()) } else { Time::MAX };
             // Everything in flight is lost: the retransmission timer.
             let silent = self.packets.iter().all(|packet| packet.acked.is_none()) && self.in_flight > 0;
@@ -151,16 +153,12 @@ impl Path {
         self.losses as f64 / self.sent as f64
     }
 
-    fn has_data(&self) -> bool {
-        self.app_limit.is_none_or(|rate| rate > 0.0)
-    }
-
     fn data_at(&self) -> Time {
-        self.app_limit.map_or(self.now, |rate| Time::from_secs_f64(self.sent as f64 / rate))
+        self.app_limit.map_or(self.now, |rate| self.last_sent + Duration::from_secs_f64(1.0 / rate))
     }
 
     fn transmit(&mut self) {
-        while self.has_data() && self.in_flight < self.window().size && !self.window().holds {
+        while self.in_flight < self.window().size && !self.window().holds {
             if self.data_at() > self.now {
                 self.mark_limited = self.delivered + u64::from(self.in_flight.max(1));
                 break;
@@ -196,6 +194,7 @@ impl Path {
             }
             self.in_flight += 1;
             self.sent += 1;
+            self.last_sent = self.now;
             self.losses += u64::from(dropped);
             if let Some(rate) = self.rig.controller.pacing_rate() {
                 self.pace = self.pace.max(self.now) + rate.tx_time(u64::from(MSS) * 8);
