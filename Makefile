@@ -48,7 +48,7 @@ test: setup ## Every check: format, lint, types, Rust and Python tests
 	$(BIN)/ruff format --check
 	$(BIN)/ruff check --quiet
 	$(BIN)/mypy
-	$(BIN)/pytest
+	$(BIN)/pytest --numprocesses 2 --dist worksteal
 
 ROUNDS ?= 20
 FUZZ_SECONDS ?= 600
