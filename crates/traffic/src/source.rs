@@ -128,8 +128,8 @@ pub trait Source: Send {
     fn handle_stream(&mut self, _now: Time, _connection: u32, _end: End, _stream: u32, _bytes: u64) {}
 
     /// Datagram `number`, counted from 0 in the order of the writes of the other end, has reached the application at
-    /// `end`; it was written at `written`. Only where applications read datagrams, by their [`Needs`]. Actions in response
-    /// are due at once.
+    /// `end`; it was written at `written`. Only where applications read datagrams, by their [`Needs`]. Actions in
+    /// response are due at once.
     fn handle_datagram(&mut self, _now: Time, _connection: u32, _end: End, _number: u64, _written: Time) {}
 
     /// The times of web pages, requests and responses; `None` for other traffic.
