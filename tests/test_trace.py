@@ -8,7 +8,7 @@ import json
 import random
 import tomllib
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 import pytest
@@ -510,3 +510,54 @@ def test_dates_are_read_with_their_offset_from_utc(tmp_path: Path) -> None:
     times = to.trace.read(tmp_path / "dated.csv").table["unix_time_s"].to_list()
 
     assert times == [1729990799.0, 1729990800.0, 1729990801.0, 1729990802.0]
+
+
+def _upwards(here: Path, table: str, duration: str) -> dict[str, Any]:
+    """An upload of 1,000 B every 4 ms for one second, 2 Mbit/s, over a path whose rate upwards is 1 Mbit/s."""
+    (here / "path.csv").write_text(table)
+    voice = {"kind": "voice", "rate": "2 Mbit/s", "packet": "1000 B", "activity": "continuous", "length": "1 s"}
+    scenario = to.Scenario.from_toml(
+        tomli_w.dumps(
+            {
+                "title": "Upwards",
+                "duration": duration,
+                "path": {"kind": "trace", "file": "path.csv"},
+                "last_hop": {"rate": "10 Mbit/s", "delay": "0 ms"},
+                "flows": [{"transport": "udp", "direction": "up", "traffic": voice}],
+            }
+        ),
+        base_dir=here,
+    )
+    (flow,) = scenario.run().summary["flows"]
+    return flow
+
+
+def test_a_packet_that_waits_for_the_rate_upwards_has_the_delay_of_when_it_leaves(here: Path) -> None:
+    table = "time_s,one_way_delay_ms,rate_up_mbps\n0,10,1\n1,10,1\n1.001,210,1\n"
+    flow = _upwards(here, table, "4 s")
+    assert flow["received_packets"] == 250
+    # The last of 95 % waits for 0.95 s.
+    assert flow["one_way_delay_p95_s"] == pytest.approx(0.95 + 0.21, abs=0.03)
+
+
+def test_a_packet_that_waits_for_the_rate_upwards_is_lost_by_when_it_leaves(here: Path) -> None:
+    flow = _upwards(here, "time_s,one_way_delay_ms,rate_up_mbps,loss_up\n0,10,1,0\n1,10,1,1\n", "4 s")
+    # Of 2 Mbit in a second the first half has left by then.
+    assert flow["lost_on_path"] == pytest.approx(125, abs=1)
+
+
+@pytest.mark.parametrize(("duration", "received"), [("2.9 s", 125), ("5 s", 250)])
+def test_the_queue_for_the_rate_upwards_stands_still_during_an_outage(here: Path, duration: str, received: int) -> None:
+    table = "time_s,one_way_delay_ms,rate_up_mbps\n0,10,1\n1,,1\n3,10,1\n"
+    assert _upwards(here, table, duration)["received_packets"] == pytest.approx(received, abs=1)
+
+
+def test_jitter_makes_packets_of_both_directions_late(here: Path) -> None:
+    voice = {"kind": "voice", "activity": "continuous"}
+    flows = [{"transport": "udp", "direction": direction, "traffic": voice} for direction in ("down", "up")]
+    path = {"kind": "fixed", "delay": "20 ms", "jitter": {"probability": "10 %", "extra": "30 ms"}}
+    table = {"title": "Jitter", "duration": "40 s", "path": path, "last_hop": {"rate": "10 Mbit/s", "delay": "1 ms"}}
+    down, up = to.Scenario.from_toml(tomli_w.dumps({**table, "flows": flows}), base_dir=here).run().summary["flows"]
+    # Whoever is late is overtaken, if the next is not late, too.
+    for flow in (down, up):
+        assert flow["reordered_packets"] / flow["received_packets"] == pytest.approx(0.09, abs=0.02)

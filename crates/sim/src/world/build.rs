@@ -104,7 +104,10 @@ pub fn last_hop_streams(streams: Streams) -> impl FnMut(&'static str, u64) -> Bo
 
 fn long_path(plan: &Plan, streams: &Streams) -> LongPath {
     let path = &plan.config().path;
-    let jitter = path.entry().jitter().map(|jitter| (jitter.clone(), streams.stream("path.jitter", 0)));
+    let jitter = path.entry().jitter().map(|jitter| {
+        let chances = [streams.stream("path.jitter", 0), streams.stream("path.jitter", 1)];
+        (jitter.clone(), chances)
+    });
     let mut chance = streams.stream("path.course", 0);
     let own = path.entry().realise(plan.config().duration, &mut || unit_interval(chance.next_u64()));
     let course = own.map_or_else(|| Arc::clone(&plan.path), |trace| Arc::new(PathPlan::of(trace)));

@@ -29,6 +29,9 @@ pub(super) use service::Event;
 use crate::plan::PathPlan;
 use crate::record::drops::PathLoss;
 
+/// The delay of a trace, and that to the serving satellite.
+type Delays = (Duration, Duration);
+
 /// A direction over the satellites.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Direction {
@@ -39,7 +42,8 @@ enum Direction {
 /// One-way delays between the ground and the serving satellite, and what packets meet on the way.
 pub(super) struct LongPath {
     plan: Arc<PathPlan>,
-    jitter: Option<(Jitter, Generator)>,
+    /// With random numbers by [`Direction`].
+    jitter: Option<(Jitter, [Generator; 2])>,
     /// One value for ever, for the common case.
     constant: Option<Duration>,
     /// By [`Direction`]: where in the trace of its delays the last packet was sent.
@@ -58,7 +62,7 @@ pub(super) struct LongPath {
 
 impl LongPath {
     /// `config` is what `plan` is made from.
-    pub(super) fn new(config: &PathConfig, plan: Arc<PathPlan>, jitter: Option<(Jitter, Generator)>) -> LongPath {
+    pub(super) fn new(config: &PathConfig, plan: Arc<PathPlan>, jitter: Option<(Jitter, [Generator; 2])>) -> LongPath {
         let rates = plan.trace.measured().rate_up.clone();
         LongPath {
             jitter,
@@ -102,9 +106,7 @@ impl LongPath {
                 None => return Ok(Time::MAX),
             },
         };
-        let late =
-            |(jitter, rng): &mut (Jitter, Generator)| rng.random_bool(jitter.probability.get()).then_some(jitter.extra);
-        let arrival = arrival + self.jitter.as_mut().and_then(late).unwrap_or(Duration::ZERO);
+        let arrival = arrival + self.extra(Direction::Downlink);
         match self.service.crossing(sent, arrival) {
             Crossing::Served => Ok(arrival),
             Crossing::Forwarded(delay) => Ok(arrival + delay),
@@ -119,12 +121,12 @@ impl LongPath {
     /// It does not, and why.
     #[inline(always)]
     pub(super) fn uplink(&mut self, at: Time, bytes: u32, hop: &mut Propagation) -> Result<(Time, Time), PathLoss> {
-        match self.constant {
-            Some(delay) => {
+        match (self.constant, &self.jitter) {
+            (Some(delay), None) => {
                 let up = at + hop.delay(at);
                 Ok((up, up + delay))
             }
-            None => self.uplink_over_satellites(at, bytes, hop),
+            _ => self.uplink_over_satellites(at, bytes, hop),
         }
     }
 
@@ -135,11 +137,24 @@ impl LongPath {
         bytes: u32,
         hop: &mut Propagation,
     ) -> Result<(Time, Time), PathLoss> {
-        let Some((sent, arrival)) = self.enter(Direction::Uplink, at, bytes)? else {
-            return Ok((Time::MAX, Time::MAX));
+        let (sent, arrival) = match self.constant {
+            Some(delay) => (at, at + delay),
+            None => match self.enter(Direction::Uplink, at, bytes)? {
+                Some(way) => way,
+                None => return Ok((Time::MAX, Time::MAX)),
+            },
         };
         let up = hop.delay(sent);
-        Ok((sent + up, arrival + up))
+        Ok((sent + up, arrival + up + self.extra(Direction::Uplink)))
+    }
+
+    /// How late jitter makes the next packet.
+    fn extra(&mut self, direction: Direction) -> Duration {
+        let Some((jitter, chances)) = &mut self.jitter else { return Duration::ZERO };
+        match chances[direction as usize].random_bool(jitter.probability.get()) {
+            true => jitter.extra,
+            false => Duration::ZERO,
+        }
     }
 
     /// When a packet leaves the place where it waits for a route, and when it has passed the path; nothing if it waits
@@ -150,22 +165,33 @@ impl LongPath {
         if waits {
             self.lanes[direction as usize].wait(entered, bytes)?;
         }
-        let Some((total, delay)) = delays else {
+        let (sent, delays) = match direction {
+            Direction::Uplink if self.rated.is_some() => self.rated(entered, bytes)?,
+            _ => (entered, delays),
+        };
+        let Some((_, delay)) = delays else {
             self.stranded += 1;
             return Ok(None);
         };
-        self.survives(direction, entered)?;
-        let sent = match (&mut self.rated, direction) {
-            (Some(rated), Direction::Uplink) => rated.send(entered, bytes)?,
-            _ => entered,
-        };
-        let delay = if sent == entered { delay } else { self.plan.to_serving_satellite(sent, total) };
+        self.survives(direction, sent)?;
         if !self.lanes[direction as usize].has_queues() {
             return Ok(Some((sent, sent + delay)));
         }
         let links = self.plan.trace.interval_at(sent).and_then(|interval| interval.hops).unwrap_or(0) as usize + 1;
         let crossed = self.lanes[direction as usize].cross(sent, bytes, links)?;
         Ok(Some((sent, crossed + delay)))
+    }
+
+    /// The same as [`LongPath::sent`] for a packet that comes at `entered` to the queue for the uplink's rate, which
+    /// stands still without a route.
+    fn rated(&mut self, entered: Time, bytes: u32) -> Result<(Time, Option<Delays>), PathLoss> {
+        let free = self.rated.as_ref().map_or(entered, |rated| rated.free_from(entered));
+        let (start, _, delays) = self.sent(Direction::Uplink, free);
+        let start = if delays.is_some() { start } else { Time::MAX };
+        let Some(rated) = &mut self.rated else { return Ok((start, delays)) };
+        let left = rated.send(entered, start, bytes)?;
+        let (left, _, delays) = self.sent(Direction::Uplink, left);
+        Ok((left, delays))
     }
 
     /// Whether chance lets a packet pass that is sent at `now`.
@@ -184,7 +210,7 @@ impl LongPath {
     /// When what is to be sent at `at` can be: outside of interruptions, if a user sends it, and with a route; whether
     /// it waits for a route; and the trace's delay then, and that to the serving satellite, if one comes.
     #[inline(always)]
-    fn sent(&mut self, direction: Direction, at: Time) -> (Time, bool, Option<(Duration, Duration)>) {
+    fn sent(&mut self, direction: Direction, at: Time) -> (Time, bool, Option<Delays>) {
         let (mut at, mut waits) = (at, false);
         loop {
             let served = if direction == Direction::Uplink { self.service.served_from(at) } else { at };
