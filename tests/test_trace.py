@@ -540,7 +540,7 @@ def test_a_packet_that_waits_for_the_rate_upwards_has_the_delay_of_when_it_leave
     assert flow["one_way_delay_p95_s"] == pytest.approx(0.95 + 0.21, abs=0.03)
 
 
-def test_a_packet_that_waits_for_the_rate_upwards_is_lost_by_when_it_leaves(here: Path) -> None:
+def test_a_packet_that_waits_for_the_rate_upwards_has_the_loss_of_when_it_leaves(here: Path) -> None:
     flow = _upwards(here, "time_s,one_way_delay_ms,rate_up_mbps,loss_up\n0,10,1,0\n1,10,1,1\n", "4 s")
     # Of 2 Mbit in a second the first half has left by then.
     assert flow["lost_on_path"] == pytest.approx(125, abs=1)

@@ -1,20 +1,26 @@
-"""The core for a page, built once for all tests that need it."""
+"""The core for a page, built once for all tests of a process that need it; processes build one after the other."""
 
 from __future__ import annotations
 
 import base64
+import fcntl
 import json
+import os
 import re
 import shutil
 import subprocess
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 import transorbit as to
 from conftest import ROOT
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 TARGET = "wasm32-unknown-unknown"
 # What a test has time and a page has memory for.
@@ -44,6 +50,14 @@ def node() -> str:
     return program
 
 
+@contextmanager
+def _alone() -> Iterator[None]:
+    """No other process of the tests builds meanwhile."""
+    with (ROOT / "target/page-test.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
 def libraries() -> str:
     """npm, with the page's libraries in place; skips where it is not, or cannot fetch them."""
     node()
@@ -51,10 +65,12 @@ def libraries() -> str:
     if npm is None:
         pytest.skip("no npm on this machine (Debian: apt-get install npm)")
     web = ROOT / "web"
-    if not (web / "node_modules").is_dir():
-        fetched = subprocess.run([npm, "ci", "--loglevel=error"], cwd=web, capture_output=True, text=True, check=False)
-        if fetched.returncode:
-            pytest.skip(f"npm cannot fetch the page's libraries: {fetched.stderr.strip().splitlines()[0]}")
+    with _alone():
+        if not (web / "node_modules").is_dir():
+            fetch = [npm, "ci", "--loglevel=error"]
+            fetched = subprocess.run(fetch, cwd=web, capture_output=True, text=True, check=False)
+            if fetched.returncode:
+                pytest.skip(f"npm cannot fetch the page's libraries: {fetched.stderr.strip().splitlines()[0]}")
     return npm
 
 
@@ -62,10 +78,12 @@ def libraries() -> str:
 def page() -> Path:
     """The page, built with that core; skips where it cannot be."""
     npm = libraries()
-    web, out = ROOT / "web", ROOT / "target/page-test"
-    shutil.copyfile(core(), web / "core.wasm")
+    web, out = ROOT / "web", ROOT / f"target/page-test-{os.environ.get('PYTEST_XDIST_WORKER', 'alone')}"
+    built = core()
     build = [npm, "run", "--silent", "build", "--", "--outDir", out, "--emptyOutDir", "--logLevel", "warn"]
-    done = subprocess.run(build, cwd=web, capture_output=True, text=True, check=False)
+    with _alone():
+        shutil.copyfile(built, web / "core.wasm")
+        done = subprocess.run(build, cwd=web, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     return out
 

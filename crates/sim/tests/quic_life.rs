@@ -60,8 +60,8 @@ fn warned(record: &Record, words: &str) -> bool {
     record.summary.warnings.iter().any(|warning| warning.contains(words))
 }
 
-/// Every other packet of a first window of 10,000 comes a second late, which leaves some 2,500 gaps. So may one of the
-/// handshake.
+/// Every other packet of a first window of 10,000 comes a second late, which leaves some 2,500 gaps. A packet of
+/// the handshake may be late by that second, too.
 #[test]
 fn too_many_gaps_end_a_connection_and_the_summary_tells_so() {
     let late = "path={kind=\"fixed\", delay=\"30 ms\", jitter={probability=0.5, extra=\"1 s\"}}";

@@ -14,7 +14,7 @@ use super::trace::DelayTrace;
 pub struct FixedPath {
     /// The one-way delay.
     pub delay: Duration,
-    /// An extra delay for some packets, which therefore arrive out of order.
+    /// An extra delay for some packets of either direction, which therefore arrive out of order.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub jitter: Option<Jitter>,
 }

@@ -193,7 +193,7 @@ impl Recorder {
             record.on_loss(loss, segment);
             record.lost_datagrams[0] += packet.payload.datagrams().count() as u32;
             if let Some(listener) = &mut record.listener {
-                packet.payload.datagrams().for_each(|number| listener.handle_loss(number));
+                miss(listener, packet);
             }
         } else if packet.way == Way::Backward {
             self.flows[packet.flow as usize].lost_datagrams[1] += packet.payload.datagrams().count() as u32;
@@ -229,8 +229,9 @@ impl Recorder {
                     record.on_segment(quic.sequence(), packet.sent_before, || true);
                 }
                 if let Some(listener) = &mut record.listener {
-                    for number in packet.payload.datagrams() {
-                        listener.handle_packet(number, packet.payload.written(number, packet.sent), now);
+                    match &packet.payload {
+                        Payload::Udp(datagram) => listener.handle_packet(datagram.number, packet.sent, now),
+                        _ => hear(listener, packet, now),
                     }
                 }
             }
@@ -253,6 +254,20 @@ impl Recorder {
     pub(crate) fn advanced(&mut self, now: Time, flow: u32) {
         self.flows[flow as usize].last_delivery = now;
     }
+}
+
+/// A voice's packet of several datagrams arrives. Out of the way of packets that have none.
+#[inline(never)]
+fn hear(listener: &mut Listener, packet: &Packet, now: Time) {
+    for number in packet.payload.datagrams() {
+        listener.handle_packet(number, packet.payload.written(number, packet.sent), now);
+    }
+}
+
+/// A voice's packet is lost.
+#[inline(never)]
+fn miss(listener: &mut Listener, packet: &Packet) {
+    packet.payload.datagrams().for_each(|number| listener.handle_loss(number));
 }
 
 impl Taps {

@@ -54,7 +54,7 @@ units::report! {
         (units::report::NEVER_NEGATIVE) burst_ratio: f64,
         /// Talk-spurts heard.
         talk_spurts: u64,
-        /// Mean time from sending a packet to playing it; `null` if none was played.
+        /// Mean time from the application's write of a packet to playing it; `null` if none was played.
         playout_delay_s: Option<f64>,
         /// This delay, with that of codec and packet: Ta of the E-model.
         mouth_to_ear_s: Option<f64>,
@@ -108,7 +108,7 @@ impl Listener {
     /// The network lost packet number `sequence`.
     pub fn handle_loss(&mut self, sequence: u64) {
         self.lost += 1;
-        self.pattern.pass(sequence);
+        self.pattern.lose(sequence);
     }
 
     /// Packet number `sequence` is in flight at the end of the run.

@@ -13,6 +13,8 @@ pub(crate) struct LossPattern {
     base: u64,
     /// One past the last packet that is known.
     end: u64,
+    /// One past the last packet that is known to be lost. Packets before it may be on the way: it ages none.
+    lost_end: u64,
     /// Whether each packet from `base` on was played: the bit at its number modulo [`WINDOW`].
     played: [u64; (WINDOW / WORD) as usize],
     counts: Counts,
@@ -41,6 +43,11 @@ impl LossPattern {
         true
     }
 
+    /// This packet is lost.
+    pub(crate) fn lose(&mut self, sequence: u64) {
+        self.lost_end = self.lost_end.max(sequence + 1);
+    }
+
     /// At the end this packet is in flight.
     pub(crate) fn leave_out(&mut self, sequence: u64) {
         self.in_flight.insert(sequence);
@@ -62,12 +69,12 @@ impl LossPattern {
     pub(crate) fn burst_ratio(&self) -> f64 {
         let mut counts = self.counts;
         let mut in_flight = self.in_flight.range(self.base..).peekable();
-        for sequence in self.base..self.end {
+        for sequence in self.base..self.end.max(self.lost_end) {
             if in_flight.next_if_eq(&&sequence).is_some() {
                 continue;
             }
             let (word, bit) = word_and_bit(sequence);
-            counts.add(self.played[word] & bit != 0);
+            counts.add(sequence < self.end && self.played[word] & bit != 0);
         }
         let Counts { packets, lost, bursts, .. } = counts;
         if lost == 0 || lost == packets {
@@ -121,7 +128,7 @@ mod tests {
             for i in order {
                 prop_assert!(pattern.play(i as u64));
             }
-            pattern.pass(played.len() as u64 - 1);
+            played.iter().enumerate().filter(|(_, played)| !**played).for_each(|(i, _)| pattern.lose(i as u64));
             prop_assert!((pattern.burst_ratio() - reference(&played)).abs() < 1e-12);
         }
     }
@@ -136,6 +143,15 @@ mod tests {
         pattern.leave_out(8);
         // 7 is lost, of five packets.
         assert_eq!(pattern.burst_ratio(), 4.0 / 5.0);
+    }
+
+    /// A full queue drops what comes while older packets wait in it.
+    #[test]
+    fn a_loss_overtakes_nothing() {
+        let mut pattern = LossPattern::default();
+        (1..3000).for_each(|sequence| pattern.lose(sequence));
+        assert!(pattern.play(0));
+        assert!((pattern.burst_ratio() - 2999.0 / 3000.0).abs() < 1e-12, "one burst of 2,999 of 3,000");
     }
 
     #[test]

@@ -150,8 +150,8 @@ impl Bbr {
         };
     }
 
-    /// The bandwidth is the largest delivery rate of ten round trips. Samples that the application limits are left out
-    /// unless they are larger, and round trips that have no others let the filter forget nothing.
+    /// The bandwidth is the largest delivery rate of ten round trips. A limited sample counts only if it is no smaller.
+    /// The filter forgets when it takes a sample, so that limited round trips lower nothing.
     fn update_bandwidth(&mut self, sample: &AckSample) {
         self.round_start = false;
         let Some((rate, interval)) = measured(sample) else { return };

@@ -1,9 +1,9 @@
 //! TCP Vegas (Brakmo and Peterson, IEEE Journal on Selected Areas in Communications 13, 1995): the window stays where a
 //! few segments wait in the queue. Once a round trip; otherwise, and outside of the open state, it is Reno's.
 //!
-//! The number in the queue is cwnd - floor(cwnd * base / rtt), so that it is whole as the window is; Linux divides by
-//! base, so that its number is rtt / base times as large. Vegas' finer retransmission timer is left out, as everywhere
-//! today.
+//! The number in the queue is cwnd - floor(cwnd * base / rtt), so that it is whole as the window is. Linux has
+//! floor(cwnd * (rtt - base) / base): its queue is up to one segment longer where rtt is close to base, and shorter
+//! where it is not. Vegas' finer retransmission timer is left out, as everywhere today.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

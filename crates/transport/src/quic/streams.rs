@@ -133,7 +133,7 @@ impl Sending {
         self.written.push_back(now);
     }
 
-    /// All but the last `kept` datagrams that have not left never leave.
+    /// Drops what the ended connection had taken and not sent. The last `kept`, which it had not taken, stay.
     pub fn forget_datagrams(&mut self, kept: usize) {
         let forgotten = self.written.len() - kept;
         self.written.drain(..forgotten);

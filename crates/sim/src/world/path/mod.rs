@@ -44,7 +44,7 @@ pub(super) struct LongPath {
     plan: Arc<PathPlan>,
     /// With random numbers by [`Direction`].
     jitter: Option<(Jitter, [Generator; 2])>,
-    /// One value for ever, for the common case.
+    /// One value for ever and without jitter, for the common case.
     constant: Option<Duration>,
     /// By [`Direction`]: where in the trace of its delays the last packet was sent.
     stretches: [Stretch; 2],
@@ -65,8 +65,8 @@ impl LongPath {
     pub(super) fn new(config: &PathConfig, plan: Arc<PathPlan>, jitter: Option<(Jitter, [Generator; 2])>) -> LongPath {
         let rates = plan.trace.measured().rate_up.clone();
         LongPath {
+            constant: plan.constant.filter(|_| jitter.is_none()),
             jitter,
-            constant: plan.constant,
             stretches: [&*plan, plan.uplink()].map(|plan| plan.trace.stretch(Time::ZERO)),
             lanes: [Lane::new(config), Lane::new(config)],
             chances: None,
@@ -91,15 +91,15 @@ impl LongPath {
     /// It does not, and why.
     #[inline(always)]
     pub(super) fn downlink(&mut self, now: Time, bytes: u32) -> Result<Time, PathLoss> {
-        match (self.constant, &self.jitter) {
-            (Some(delay), None) => Ok(now + delay),
-            _ => self.downlink_over_satellites(now, bytes),
+        match self.constant {
+            Some(delay) => Ok(now + delay),
+            None => self.downlink_over_satellites(now, bytes),
         }
     }
 
     #[inline(never)]
     fn downlink_over_satellites(&mut self, now: Time, bytes: u32) -> Result<Time, PathLoss> {
-        let (sent, arrival) = match self.constant {
+        let (sent, arrival) = match self.plan.constant {
             Some(delay) => (now, now + delay),
             None => match self.enter(Direction::Downlink, now, bytes)? {
                 Some(way) => way,
@@ -121,12 +121,12 @@ impl LongPath {
     /// It does not, and why.
     #[inline(always)]
     pub(super) fn uplink(&mut self, at: Time, bytes: u32, hop: &mut Propagation) -> Result<(Time, Time), PathLoss> {
-        match (self.constant, &self.jitter) {
-            (Some(delay), None) => {
+        match self.constant {
+            Some(delay) => {
                 let up = at + hop.delay(at);
                 Ok((up, up + delay))
             }
-            _ => self.uplink_over_satellites(at, bytes, hop),
+            None => self.uplink_over_satellites(at, bytes, hop),
         }
     }
 
@@ -137,7 +137,7 @@ impl LongPath {
         bytes: u32,
         hop: &mut Propagation,
     ) -> Result<(Time, Time), PathLoss> {
-        let (sent, arrival) = match self.constant {
+        let (sent, arrival) = match self.plan.constant {
             Some(delay) => (at, at + delay),
             None => match self.enter(Direction::Uplink, at, bytes)? {
                 Some(way) => way,
@@ -166,7 +166,7 @@ impl LongPath {
             self.lanes[direction as usize].wait(entered, bytes)?;
         }
         let (sent, delays) = match direction {
-            Direction::Uplink if self.rated.is_some() => self.rated(entered, bytes)?,
+            Direction::Uplink if self.rated.is_some() => self.send_at_rate(entered, bytes)?,
             _ => (entered, delays),
         };
         let Some((_, delay)) = delays else {
@@ -182,9 +182,9 @@ impl LongPath {
         Ok(Some((sent, crossed + delay)))
     }
 
-    /// The same as [`LongPath::sent`] for a packet that comes at `entered` to the queue for the uplink's rate, which
-    /// stands still without a route.
-    fn rated(&mut self, entered: Time, bytes: u32) -> Result<(Time, Option<Delays>), PathLoss> {
+    /// The same as [`LongPath::sent`] for a packet that comes at `entered` to the queue for the uplink's rate. None
+    /// begins to be sent without a route.
+    fn send_at_rate(&mut self, entered: Time, bytes: u32) -> Result<(Time, Option<Delays>), PathLoss> {
         let free = self.rated.as_ref().map_or(entered, |rated| rated.free_from(entered));
         let (start, _, delays) = self.sent(Direction::Uplink, free);
         let start = if delays.is_some() { start } else { Time::MAX };
@@ -235,9 +235,7 @@ impl LongPath {
 
     /// Whether each packet takes the same time and nobody else ever serves the users.
     pub(super) fn is_steady(&self) -> bool {
-        self.constant.is_some_and(|delay| !delay.is_zero())
-            && self.jitter.is_none()
-            && self.service.poll_timeout().is_none()
+        self.constant.is_some_and(|delay| !delay.is_zero()) && self.service.poll_timeout().is_none()
     }
 
     /// The propagation delay of what enters at `now`; `None` without a route.
