@@ -218,18 +218,12 @@ fn a_voice_goes_by_datagrams() {
     assert_eq!((quic.retransmitted_packets, quic.lost_late), (0, udp.lost_late));
 }
 
-/// Datagrams that the window holds back are late, and a game sees their wait, as it begins with the write.
+/// A game sees the wait of datagrams that the window holds back.
 #[test]
 fn datagrams_wait_at_the_sender_since_they_were_written() {
     let quic = "flows.0.transport={kind=\"quic\", datagrams=true}";
-    let flow =
-        |rate: &str, traffic: &str| run(LABORATORY, &[quic, "duration=10 s", rate, traffic]).summary.flows[0].clone();
-    // Twice what the link carries.
-    let talks = "flows.0.traffic={kind=\"voice\", rate=\"200 kbit/s\", activity={kind=\"continuous\"}}";
-    let voice = flow("last_hop.rate=100 kbit/s", talks);
-    let heard = voice.voice.as_deref().unwrap();
-    assert!(heard.loss_ratio > 0.9 && voice.one_way_delay_p95_s.unwrap() < 2.0, "{heard:?}, {voice:?}");
-    let played = flow("last_hop.rate=20 kbit/s", "flows.0.traffic={kind=\"game\"}");
+    let narrow = [quic, "duration=10 s", "last_hop.rate=20 kbit/s", "flows.0.traffic={kind=\"game\"}"];
+    let played = run(LABORATORY, &narrow).summary.flows[0].clone();
     let game = played.game.as_deref().unwrap();
     assert!(game.down_delay_p95_s.unwrap() > 1.5 * played.one_way_delay_p95_s.unwrap(), "{game:?}, {played:?}");
 }

@@ -99,12 +99,8 @@ impl LongPath {
 
     #[inline(never)]
     fn downlink_over_satellites(&mut self, now: Time, bytes: u32) -> Result<Time, PathLoss> {
-        let (sent, arrival) = match self.plan.constant {
-            Some(delay) => (now, now + delay),
-            None => match self.enter(Direction::Downlink, now, bytes)? {
-                Some(way) => way,
-                None => return Ok(Time::MAX),
-            },
+        let Some((sent, arrival)) = self.enter(Direction::Downlink, now, bytes)? else {
+            return Ok(Time::MAX);
         };
         let arrival = arrival + self.extra(Direction::Downlink);
         match self.service.crossing(sent, arrival) {
@@ -137,12 +133,8 @@ impl LongPath {
         bytes: u32,
         hop: &mut Propagation,
     ) -> Result<(Time, Time), PathLoss> {
-        let (sent, arrival) = match self.plan.constant {
-            Some(delay) => (at, at + delay),
-            None => match self.enter(Direction::Uplink, at, bytes)? {
-                Some(way) => way,
-                None => return Ok((Time::MAX, Time::MAX)),
-            },
+        let Some((sent, arrival)) = self.enter(Direction::Uplink, at, bytes)? else {
+            return Ok((Time::MAX, Time::MAX));
         };
         let up = hop.delay(sent);
         Ok((sent + up, arrival + up + self.extra(Direction::Uplink)))
@@ -161,6 +153,9 @@ impl LongPath {
     /// to the end.
     #[inline(always)]
     fn enter(&mut self, direction: Direction, at: Time, bytes: u32) -> Result<Option<(Time, Time)>, PathLoss> {
+        if let Some(delay) = self.plan.constant {
+            return Ok(Some((at, at + delay)));
+        }
         let (entered, waits, delays) = self.sent(direction, at);
         if waits {
             self.lanes[direction as usize].wait(entered, bytes)?;
