@@ -228,6 +228,18 @@ fn datagrams_wait_at_the_sender_since_they_were_written() {
     assert!(game.down_delay_p95_s.unwrap() > 1.5 * played.one_way_delay_p95_s.unwrap(), "{game:?}, {played:?}");
 }
 
+/// However many are lost, the path carries packets of the size that the scenario has.
+#[test]
+fn losses_do_not_make_packets_smaller() {
+    let quic = "flows.0.transport={kind=\"quic\", datagrams=true, packet=\"1500 B\"}";
+    let video = "flows.0.traffic={kind=\"live\", packet=\"1400 B\"}";
+    let flow = run(LABORATORY, &[quic, video, "duration=60 s", "channel={kind=\"bernoulli\", loss=\"60 %\"}"])
+        .summary
+        .flows[0]
+        .clone();
+    assert!(flow.received_packets > 100, "{flow:?}");
+}
+
 #[test]
 fn the_last_hop_with_harq_carries_it_where_the_blocks_are_large_enough() {
     let error = scenario(LEO, &[QUIC]).check().unwrap_err().to_string();

@@ -339,20 +339,21 @@ impl Core {
             (false, true) => (Cause::Mark, CongestionState::Cwr),
             (false, false) => (Cause::Loss, CongestionState::Recovery),
         };
-        let window = *controller.window();
+        // Persistent congestion within a reduction leaves the threshold as it is (RFC 9002 appendix B.8).
         if is_new {
+            let window = *controller.window();
             self.prior = Some((window.size, window.threshold));
+            let congestion = Congestion {
+                now,
+                cause,
+                from: window.size,
+                in_flight: self.packets.in_flight,
+                srtt: self.rtt.smoothed.unwrap_or_default(),
+                min_rtt: self.rtt.min.unwrap_or_default(),
+                mss: self.facts.mtu,
+            };
+            controller.on_event(now, &Event::Congestion(congestion));
         }
-        let congestion = Congestion {
-            now,
-            cause,
-            from: window.size,
-            in_flight: self.packets.in_flight,
-            srtt: self.rtt.smoothed.unwrap_or_default(),
-            min_rtt: self.rtt.min.unwrap_or_default(),
-            mss: self.facts.mtu,
-        };
-        controller.on_event(now, &Event::Congestion(congestion));
         if persistent {
             controller.window_mut().collapse(LEAST_WINDOW);
             controller.on_event(now, &Event::TimedOut);
@@ -571,3 +572,6 @@ impl Controller for Shared {
         self
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -141,6 +141,7 @@ fn transport_config(settings: &Settings, control: Shared) -> TransportConfig {
         .enable_segmentation_offload(false)
         .max_idle_timeout(idle)
         .initial_mtu(settings.mtu() as u16)
+        .min_mtu(settings.mtu() as u16) // the path carries it: losses never tell of a smaller one
         .mtu_discovery_config(None)
         .receive_window(window)
         .stream_receive_window(window)
