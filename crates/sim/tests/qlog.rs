@@ -214,17 +214,6 @@ fn an_application_with_little_to_send_is_told_of() {
 
 #[test]
 fn the_end_of_a_connection_is_logged_with_its_cause() {
-    let late = "path={kind=\"fixed\", delay=\"30 ms\", jitter={probability=0.5, extra=\"1 s\"}}";
-    let gaps = "flows.0.transport={kind=\"quic\", pacing=false, initial_window=10000}";
-    let wide = ["last_hop.rate=1 Gbit/s", "last_hop.scheduler.buffer=100 MB", "duration=5 s"];
-    let (_, logs) = logged("closed", &[&[gaps, late, "record.qlog=true"], &wide[..]].concat());
-    for ((_, log), owner) in logs.iter().zip(["local", "remote"]) {
-        let closed = named(log, "connectivity:connection_closed");
-        assert_eq!(closed.len(), 1, "{owner}");
-        assert_eq!((&closed[0]["owner"], &closed[0]["connection_code"]), (&owner.into(), &"internal_error".into()));
-        assert_eq!(closed[0]["trigger"], "error");
-        assert!(closed[0]["reason"].as_str().unwrap().contains("too many gaps"), "{closed:?}");
-    }
     let idle = "flows.0.transport={kind=\"quic\", idle_timeout=\"1 s\"}";
     let size = "flows.0.traffic={kind=\"bulk\", size=\"10 kB\"}";
     let (_, logs) = logged("idle", &[idle, size, SHORT, "record.qlog=true"]);

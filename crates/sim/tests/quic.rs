@@ -237,7 +237,7 @@ fn losses_do_not_make_packets_smaller() {
         .summary
         .flows[0]
         .clone();
-    assert!(flow.received_packets > 100, "{flow:?}");
+    assert!(flow.received_packets > 50, "{flow:?}");
 }
 
 #[test]

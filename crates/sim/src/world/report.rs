@@ -321,7 +321,6 @@ impl EndedFlows {
         let (id, cause) = self.first_cut_off.as_ref()?;
         let hint = match cause {
             EndCause::IdleTimeout => ": nothing arrived any more, and nobody opened another, as reopen does",
-            EndCause::InternalError => ": more than 1,024 gaps in what had arrived, if receive_window lets them be",
             _ => "",
         };
         let (count, of) = (self.cut_off, self.summaries.len());

@@ -40,9 +40,14 @@ pub(super) struct Core {
     facts: Facts,
     control: Control,
     pub packets: SentPackets,
+    /// Bytes of a packet on average, as UDP payload: full ones where streams are sent.
+    packet_bytes: f64,
     news: News,
-    /// The window before the reduction, its threshold, and when it began; until a packet sent since has arrived.
-    recovery: Option<Recovery>,
+    /// When the last reduction began: losses and marks of packets sent before do not begin another, even after its end.
+    reduced_at: Option<Time>,
+    /// The state while it lasts: until a packet sent since has arrived.
+    recovery: Option<CongestionState>,
+    /// The window and the threshold before it.
     prior: Option<(u32, u32)>,
     established: bool,
     /// Packets with marks by the last acknowledgment, and those that were reported to the controller.
@@ -61,13 +66,6 @@ enum Control {
     Noq(Box<dyn Controller>),
 }
 
-/// A reduction in progress.
-#[derive(Clone, Copy)]
-struct Recovery {
-    since: Time,
-    state: CongestionState,
-}
-
 /// The news of an acknowledgment so far.
 #[derive(Default)]
 struct News {
@@ -77,6 +75,9 @@ struct News {
     newest: Option<Sent>,
 }
 
+/// The weight of the last packet in the average size of those that carry datagrams.
+const SHARE_OF_NEW: f64 = 1.0 / 16.0;
+
 /// Where the library's pacer lets everything through.
 const UNPACED: u64 = 1 << 50;
 
@@ -85,9 +86,11 @@ impl Core {
         Core {
             control: Control::new(&facts),
             rtt: Rtt::new(facts.config.max_ack_delay),
+            packet_bytes: f64::from(facts.mtu),
             facts,
             packets: SentPackets::new(),
             news: News::default(),
+            reduced_at: None,
             recovery: None,
             prior: None,
             established: false,
@@ -110,7 +113,8 @@ impl Core {
     pub fn begin_anew(&mut self) {
         self.control = Control::new(&self.facts);
         self.packets = SentPackets::new();
-        (self.news, self.recovery, self.prior, self.established) = (News::default(), None, None, false);
+        (self.news, self.established) = (News::default(), false);
+        (self.reduced_at, self.recovery, self.prior) = (None, None, None);
         self.rtt.begin_anew();
     }
 
@@ -190,7 +194,7 @@ impl Core {
     }
 
     pub fn state(&self) -> CongestionState {
-        self.recovery.map_or(CongestionState::Open, |recovery| recovery.state)
+        self.recovery.unwrap_or(CongestionState::Open)
     }
 
     /// When [`Core::handle_timeout`] is to be called.
@@ -212,11 +216,19 @@ impl Core {
         self.marks[0] = self.marks[0].max(marked);
     }
 
+    /// The window as the library has it, in bytes: it lets a packet out where a full one has room.
+    fn window_bytes(&self) -> u64 {
+        let others = u64::from(self.window().saturating_sub(1));
+        (others as f64 * self.packet_bytes) as u64 + u64::from(self.facts.mtu)
+    }
+
     /// The rate at which packets are spaced, in bytes per second; `None` leaves it to the library.
     fn pacing_rate(&self) -> Option<u64> {
         match &self.control {
             Control::Own { controller, needs, .. } if needs.paces && controller.pacing_rate().is_some() => {
-                controller.pacing_rate().map(|rate| (rate.as_bps() / 8).max(1))
+                // A controller's rate is one of full packets.
+                let share = self.packet_bytes / f64::from(self.facts.mtu);
+                controller.pacing_rate().map(|rate| ((rate.as_bps() as f64 * share) as u64 / 8).max(1))
             }
             _ => (!self.facts.config.pacing).then_some(UNPACED),
         }
@@ -235,10 +247,13 @@ impl Core {
         }
     }
 
-    fn sent(&mut self, now: Time, number: u64) {
+    fn sent(&mut self, now: Time, number: u64, bytes: u16) {
+        if self.facts.config.datagrams {
+            self.packet_bytes += (f64::from(bytes) - self.packet_bytes) * SHARE_OF_NEW;
+        }
         if self.packets.in_flight == 0 {
-            let last_sent = self.packets.last_sent;
-            self.tell(now, Event::Starts { app_limited: true, last_sent });
+            let (app_limited, last_sent) = (self.packets.is_app_limited(), self.packets.last_sent);
+            self.tell(now, Event::Starts { app_limited, last_sent });
         }
         self.packets.send(now, number);
         if self.needs().sent {
@@ -276,7 +291,7 @@ impl Core {
         if self.rtt.smoothed.is_some() && !std::mem::replace(&mut self.established, true) {
             self.tell(now, Event::Established { srtt });
         }
-        if self.recovery.is_some_and(|recovery| newest.at > recovery.since) {
+        if self.recovery.is_some() && self.reduced_at.is_none_or(|at| newest.at > at) {
             self.recovery = None;
             self.tell(now, Event::Recovered);
         }
@@ -321,11 +336,11 @@ impl Core {
 
     /// Packets are lost or marked, of which the newest was sent at `sent`.
     fn congested(&mut self, now: Time, sent: Time, persistent: bool, marked: bool) {
-        let is_new = self.recovery.is_none_or(|recovery| sent > recovery.since);
+        let is_new = self.reduced_at.is_none_or(|at| sent > at);
         let Control::Own { controller, needs, takes_marks } = &mut self.control else {
             if is_new {
                 let state = if marked { CongestionState::Cwr } else { CongestionState::Recovery };
-                self.recovery = Some(Recovery { since: now, state });
+                (self.reduced_at, self.recovery) = (Some(now), Some(state));
                 self.count(persistent, marked);
             }
             return;
@@ -361,7 +376,7 @@ impl Core {
             let window = controller.window_mut();
             window.size = window.size.min(window.threshold).max(LEAST_WINDOW);
         }
-        self.recovery = Some(Recovery { since: now, state });
+        (self.reduced_at, self.recovery) = (Some(now), Some(state));
         self.count(persistent, marked);
     }
 
@@ -382,7 +397,7 @@ impl Core {
             window.size = window.size.max(size);
             window.threshold = window.threshold.max(threshold);
         }
-        self.recovery = None;
+        (self.reduced_at, self.recovery) = (None, None);
         controller.on_event(now, &Event::Undone);
     }
 }
@@ -466,7 +481,7 @@ impl Controller for Shared {
     fn on_packet_sent(&mut self, now: Instant, bytes: u16, pn: u64) {
         let mut core = self.lock();
         let at = core.facts.clock.time(now);
-        core.sent(at, pn);
+        core.sent(at, pn, bytes);
         Shared::theirs(&mut core, |theirs| theirs.on_packet_sent(now, bytes, pn));
     }
 
@@ -540,7 +555,7 @@ impl Controller for Shared {
             Control::Noq(theirs) => theirs.window(),
             // What a controller holds back waits until something in flight has arrived.
             Control::Own { controller, .. } if controller.window().holds => 1,
-            Control::Own { .. } => u64::from(core.window()) * u64::from(core.facts.mtu),
+            Control::Own { .. } => core.window_bytes(),
         }
     }
 
@@ -552,9 +567,8 @@ impl Controller for Shared {
             metrics.pacing_rate = metrics.pacing_rate.or(core.pacing_rate());
             return metrics;
         }
-        let mtu = u64::from(core.facts.mtu);
-        metrics.congestion_window = u64::from(core.window()) * mtu;
-        metrics.ssthresh = core.threshold().map(|packets| u64::from(packets) * mtu);
+        metrics.congestion_window = core.window_bytes();
+        metrics.ssthresh = core.threshold().map(|packets| u64::from(packets) * u64::from(core.facts.mtu));
         metrics.pacing_rate = core.pacing_rate();
         metrics
     }

@@ -284,3 +284,27 @@ fn acknowledgment(kind: u64, mut reader: Reader<'_>) -> Option<Value> {
     }
     Some(frame)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::quic::library::address;
+
+    #[test]
+    fn an_error_is_logged_with_its_code_and_who_found_it() {
+        for (by_peer, owner) in [(false, "local"), (true, "remote")] {
+            let mut log = Qlog::new(Time::ZERO, Side::Client, [address(Side::Client, 0), address(Side::Server, 0)]);
+            log.take(&mut Vec::new());
+            let words = "too many gaps".to_owned();
+            log.end(&Ended { at: Time::ZERO, cause: EndCause::InternalError, words, by_peer });
+            let mut records = Vec::new();
+            log.take(&mut records);
+            let record: Value = serde_json::from_slice(&records[1..]).unwrap();
+            assert_eq!(record["name"], "connectivity:connection_closed");
+            let expected = json!({
+                "owner": owner, "reason": "too many gaps", "trigger": "error", "connection_code": "internal_error",
+            });
+            assert_eq!(record["data"], expected);
+        }
+    }
+}

@@ -75,7 +75,7 @@ impl SentPackets {
             delivered: self.delivered,
             lost: self.lost,
             tx_in_flight: self.in_flight,
-            app_limited: self.app_limited_until.is_some(),
+            app_limited: self.is_app_limited(),
             settled: false,
         });
     }
@@ -136,6 +136,11 @@ impl SentPackets {
             app_limited: newest.app_limited,
             retransmitted: false,
         }
+    }
+
+    /// Whether the application limits what is sent, or nothing has arrived yet.
+    pub fn is_app_limited(&self) -> bool {
+        self.app_limited_until.is_some()
     }
 
     /// The application has nothing more to send while the path has room.

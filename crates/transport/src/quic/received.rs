@@ -31,6 +31,11 @@ impl Received {
         }
     }
 
+    /// How many bytes have arrived before the first that has not.
+    pub fn in_order(&self) -> u64 {
+        self.next
+    }
+
     /// Whether the byte at `offset` has arrived.
     pub fn has(&self, offset: u64) -> bool {
         let beyond = || self.ahead.range(..=offset).next_back().is_some_and(|(_, end)| offset < *end);
@@ -57,6 +62,7 @@ mod tests {
                     prop_assert_eq!(received.has(offset), bytes.contains(&offset), "byte {}", offset);
                 }
             }
+            prop_assert_eq!(received.in_order(), (0..).find(|byte| !bytes.contains(byte)).unwrap_or(0));
             prop_assert!(received.ahead.keys().all(|start| *start > received.next));
         }
     }

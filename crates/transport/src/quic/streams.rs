@@ -47,9 +47,11 @@ pub(super) struct Stream {
     pub ended: bool,
     /// Bytes that have arrived here in order.
     pub delivered: u64,
-    /// Where in the stream they end, and where those of this connection end.
+    /// Where in the stream they end, and where those of this connection begin.
     pub has: u64,
     pub reads: u64,
+    /// The bytes that the library has handed out in this connection.
+    pub taken: Received,
     /// Where what the application had read ended when it wrote last.
     pub answered: u64,
 }
@@ -93,10 +95,9 @@ impl Stream {
         self.finished || self.end() == 0
     }
 
-    /// Bytes arrive in order: how many of them are new.
-    pub fn read(&mut self, bytes: u64) -> u64 {
-        self.reads += bytes;
-        let new = self.reads.saturating_sub(self.has);
+    /// After the library has handed out bytes: how many more are there in order.
+    pub fn read(&mut self) -> u64 {
+        let new = (self.reads + self.taken.in_order()).saturating_sub(self.has);
         self.has += new;
         self.delivered += new;
         new
@@ -107,7 +108,7 @@ impl Stream {
         self.unwritten = if self.for_ever { 0 } else { self.end().saturating_sub(from) };
         (self.id, self.written, self.from) = (None, 0, from);
         (self.closed, self.finished) = (false, false);
-        self.reads = reads;
+        (self.reads, self.taken) = (reads, Received::default());
         self.has = self.has.max(reads);
     }
 }

@@ -259,8 +259,8 @@ impl Connection {
                         self.delivered += datagram.len() as u64;
                     }
                 }
-                // By an idle time-out, or as the peer breaks a limit of the library, as that on gaps in a stream. The
-                // library may report that again with each packet that follows.
+                // By an idle time-out, or as the peer breaks a limit of the library, which may report that again with
+                // each packet that follows.
                 Event::ConnectionLost { reason } if !self.over => self.end(library::ended(now, &reason)),
                 _ => {}
             }
@@ -280,26 +280,26 @@ impl Connection {
         stream_of(self.resume.as_deref(), id.into())
     }
 
-    /// Takes what has arrived in order on a stream.
+    /// Takes what has arrived on a stream, and tells of what has in order.
     fn read(&mut self, now: Time, id: StreamId) {
-        let mut stream = self.noq().recv_stream(id);
-        let Ok(mut chunks) = stream.read(true) else { return };
-        let (mut bytes, mut ended) = (0, false);
+        let (name, in_order) = (self.name(id), self.settings.reads_in_order());
+        let Connection { library, streams, .. } = self;
+        let (_, noq) = library.live.as_mut().expect("asked where there is one");
+        let mut arriving = noq.recv_stream(id);
+        let Ok(mut chunks) = arriving.read(in_order) else { return };
+        let stream = streams.entry(name).or_default();
         loop {
             match chunks.next(usize::MAX) {
-                Ok(Some(chunk)) => bytes += chunk.bytes.len() as u64,
+                Ok(Some(chunk)) => stream.taken.add(chunk.offset, chunk.offset + chunk.bytes.len() as u64),
                 Ok(None) => {
-                    ended = true;
+                    stream.ended = true;
                     break;
                 }
                 Err(_) => break,
             }
         }
         let _ = chunks.finalize(); // everything is sent that there is, in any case
-        let name = self.name(id);
-        let stream = self.streams.entry(name).or_default();
-        stream.ended |= ended;
-        let new = stream.read(bytes);
+        let new = stream.read();
         if new > 0 {
             self.grown.insert(name, stream.delivered);
             self.lifetime.resume(now);

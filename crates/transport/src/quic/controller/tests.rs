@@ -13,9 +13,8 @@ fn reduced() -> Core {
     };
     let mut core = Core::new(Facts { config, mtu: 1200, entropy: 1, clock: Clock::new() });
     for number in 0..20 {
-        core.sent(at(number), number);
+        core.sent(at(number), number, 1200);
     }
-    core.packets.fill_window();
     core.lost(at(100), 0);
     core.congested(at(100), at(0), false, false);
     assert_eq!((core.window(), core.threshold(), core.reductions), (10, Some(10), 1));
@@ -29,4 +28,34 @@ fn persistent_congestion_within_a_reduction_leaves_the_threshold() {
     core.congested(at(200), at(15), true, false);
     assert_eq!((core.window(), core.threshold(), core.timeouts), (LEAST_WINDOW, Some(10), 1));
     assert_eq!(core.state(), CongestionState::Loss);
+}
+
+/// RFC 9002 section 7.3.1: what was sent before a reduction began does not begin another, even when that is over.
+#[test]
+fn packets_of_before_a_reduction_do_not_begin_another_after_its_end() {
+    let mut core = reduced();
+    core.sent(at(101), 20, 1200);
+    for number in (1..=20).filter(|number| *number != 9) {
+        core.acked(number, if number < 20 { at(number) } else { at(101) });
+    }
+    core.end_acks(at(201), 1200, false, Some(20));
+    assert_eq!((core.state(), core.reductions), (CongestionState::Open, 1));
+    let window = core.window();
+    core.lost(at(201), 9);
+    core.congested(at(201), at(9), false, false);
+    assert_eq!((core.state(), core.window(), core.reductions), (CongestionState::Open, window, 1));
+    // One that was sent since does.
+    core.sent(at(210), 21, 1200);
+    core.congested(at(300), at(210), false, false);
+    assert_eq!((core.state(), core.reductions), (CongestionState::Recovery, 2));
+}
+
+/// A window counts packets, and the library bytes: it has room for a full one as long as fewer are in flight.
+#[test]
+fn a_window_holds_as_many_small_datagrams_as_full_ones() {
+    let config = QuicConfig { datagrams: true, ..reduced().facts.config };
+    let mut core = Core::new(Facts { config, mtu: 1200, entropy: 1, clock: Clock::new() });
+    (0..200).for_each(|number| core.sent(at(number), number, 300));
+    let (window, room) = (u64::from(core.window()), core.window_bytes() - 1200);
+    assert!(room.abs_diff((window - 1) * 300) <= window, "{room} for {window}");
 }
