@@ -78,6 +78,22 @@ fn what_a_handover_loses_is_what_was_in_flight() {
     assert_eq!(lose.summary.flows[0].lost["lost_handover"], lost);
 }
 
+/// A terminal on the return link neither sends nor asks for slots while a handover interrupts it: what comes then waits
+/// for a frame after it.
+#[test]
+fn the_return_link_rests_while_a_handover_interrupts_its_terminals() {
+    for method in ["crdsa", "dedicated"] {
+        let wait = |interruption: &str| {
+            let at_handover = format!("path.at_handover={{interruption=\"{interruption}\", packets=\"lose\"}}");
+            let access = format!("access.method={method}");
+            let upload = ["flows.0.direction=up", "flows.0.traffic.rate=100 kbit/s", "flows.0.traffic.packet=200 B"];
+            run(SHELL, &[&STEADY[..], &upload, &[&*access, &at_handover]].concat()).summary.access.unwrap()
+        };
+        let (short, long) = (wait("0 s").waiting_mean_s.unwrap(), wait("3 s").waiting_mean_s.unwrap());
+        assert!(long > 2.0 * short, "{method}: {short} {long}");
+    }
+}
+
 #[test]
 fn transport_feels_an_interruption() {
     let tcp = |edits: &[&str]| run(SHELL, edits).summary.flows[0].clone();

@@ -111,7 +111,7 @@ units::report! {
         jumped_frames: u64,
         /// Frames that were shown although one that they need was not: all up to the next that begins a group.
         impaired_frames: u64,
-        /// How long the picture stood still for skipped frames while later ones were there.
+        /// How long the picture stood still for skipped frames: while later ones were there, or as the last never came.
         frozen_s: f64,
         /// Share of skipped frames among those that were skipped or shown: `late_ratio` of the flow.
         late_ratio: Option<f64>,

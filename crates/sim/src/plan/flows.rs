@@ -60,7 +60,8 @@ pub(super) fn padding_warnings(config: &ScenarioConfig) -> Vec<String> {
 /// Returns a warning about uploads that nothing limits: without a return link each user sends at once.
 pub(super) fn upload_warning(config: &ScenarioConfig, path: &PathPlan) -> Option<String> {
     let uploads = config.flows.iter().any(|flow| flow.direction == FlowDirection::Up);
-    let limited = config.access.is_some() || path.trace.measured().rate_up.is_some();
+    let by_path = path.trace.measured().rate_up.is_some() || config.path.entry().hops().rate.is_some();
+    let limited = config.access.is_some() || by_path;
     (uploads && !limited).then(|| {
         "flows go up, and nothing limits their rate or loses their packets: give a return link, [access], or a path \
          with a rate from the users"

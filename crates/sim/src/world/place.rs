@@ -371,7 +371,11 @@ impl Place {
     }
 }
 
-/// The round-trip time between users and the gateway while nothing waits; none without a route.
+/// The round-trip time between users and the gateway while nothing waits; none without a route, or while a handover
+/// interrupts the users.
 fn round_trip(path: &LongPath, hop: &mut Propagation, now: Time) -> Option<Duration> {
+    if path.interrupts(now) {
+        return None;
+    }
     Some((path.delay(now)? + hop.delay(now)) * 2)
 }

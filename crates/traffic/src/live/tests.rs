@@ -174,6 +174,8 @@ fn what_is_there_is_shown_although_the_last_frame_is_lost() {
     let delay = |number| (number < 30 || number == 35 || number == 36).then_some(80);
     let (_, report) = run(&live, Over::Datagrams, delay);
     assert_eq!((report.shown_frames, report.skipped_frames), (32, 8));
+    // The picture stood still for those before frame 35, a stall, and for the three after frame 36.
+    assert_eq!((report.rebuffers, report.frozen_s), (1, 0.3));
 }
 
 #[test]

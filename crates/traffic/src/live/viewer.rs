@@ -200,9 +200,12 @@ impl Viewer {
             State::Stalled(since) => match self.beginning(now, Some(since)) {
                 // Less than it waited for, but nothing comes after it.
                 Some(beginning) => self.state = beginning,
+                // The last frames never came: they are skipped, as others that are missing.
                 None => {
+                    let missing = self.total - self.head;
                     self.log.stalls -= 1;
-                    self.log.skipped += self.total - self.head;
+                    self.log.skipped += missing;
+                    self.log.frozen += now.since(since).min(self.playout.frame_time * missing);
                     self.state = State::Ended;
                 }
             },

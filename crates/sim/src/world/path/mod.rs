@@ -239,6 +239,11 @@ impl LongPath {
         self.plan.delay(now)
     }
 
+    /// Whether a handover interrupts the users at `now`.
+    pub(super) fn interrupts(&self, now: Time) -> bool {
+        self.service.served_from(now) > now
+    }
+
     /// From now on the service tells of other gateways, too.
     pub(super) fn follow_gateways(&mut self) {
         self.service.follow_gateways(self.plan.trace.intervals());
