@@ -57,6 +57,9 @@ pub(crate) enum Link {
     Terrestrial,
 }
 
+/// How many kinds of links there are.
+pub(crate) const LINKS: usize = Link::Terrestrial as usize + 1;
+
 /// A way within a flow: from the server to the user, or back.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Way {

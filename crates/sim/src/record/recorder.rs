@@ -11,14 +11,16 @@ use super::flow::FlowRecord;
 use super::series::Series;
 use super::watch::{EventKind, Watch};
 use crate::capture::Capture;
-use crate::packet::{Link, Packet, Payload, Way};
+use crate::packet::{LINKS, Link, Packet, Payload, Way};
 
 /// Takes note of every event of a run.
 pub(crate) struct Recorder {
-    /// What is sent and done.
+    /// What applications and timers do.
     done: Digest,
-    /// What becomes of packets that were sent: apart, so that it may be told later.
-    became: Digest,
+    /// The packets that were sent, and what became of them, by link: each apart, because users may tell later than
+    /// others what they send and what has come to them.
+    sent: [Digest; LINKS],
+    became: [Digest; LINKS],
     /// Events that are no packet's beginning or end.
     others: u64,
     /// The record of each flow's connection over the satellites.
@@ -56,7 +58,8 @@ impl Recorder {
     pub(crate) fn new(listeners: impl Iterator<Item = Option<Listener>>, series: Option<Series>) -> Recorder {
         Recorder {
             done: Digest::default(),
-            became: Digest::default(),
+            sent: [Digest::default(); LINKS],
+            became: [Digest::default(); LINKS],
             others: 0,
             flows: listeners.map(FlowRecord::new).collect(),
             delivered: 0,
@@ -68,7 +71,7 @@ impl Recorder {
 
     /// The hash over all events.
     pub(crate) fn digest(&self) -> Digest {
-        self.done.beside(self.became)
+        self.sent.into_iter().chain(self.became).fold(self.done, Digest::beside)
     }
 
     /// How many events there were, with so many packets sent.
@@ -112,7 +115,7 @@ impl Recorder {
     /// A packet is sent; `received`: whether the other end already has its data, asked of retransmissions only.
     #[inline(always)]
     pub(crate) fn sent(&mut self, now: Time, packet: &Packet, received: impl FnOnce(&Payload) -> bool) {
-        self.done.event(now, Event::Sent as u8, whose(packet.flow, packet.link), packet.word);
+        self.sent[packet.link as usize].event(now, Event::Sent as u8, packet.flow, packet.word);
         if packet.counts {
             let record = &mut self.flows[packet.flow as usize];
             record.sent_packets += 1;
@@ -167,7 +170,7 @@ impl Recorder {
     pub(crate) fn marked(&mut self, now: Time, packet: &Packet) {
         debug_assert_eq!(packet.payload.ecn(), Ecn::Ce);
         self.others += 1;
-        self.became.event(now, Event::Marked as u8, whose(packet.flow, packet.link), packet.word);
+        self.became[packet.link as usize].event(now, Event::Marked as u8, packet.flow, packet.word);
         if packet.counts {
             self.flows[packet.flow as usize].marked_packets += 1;
         }
@@ -175,7 +178,7 @@ impl Recorder {
 
     /// A packet is lost.
     pub(crate) fn dropped(&mut self, now: Time, packet: &Packet, loss: Loss) {
-        self.became.event(now, Event::Dropped as u8, whose(packet.flow, packet.link), packet.word);
+        self.became[packet.link as usize].event(now, Event::Dropped as u8, packet.flow, packet.word);
         self.drops.count(loss);
         if let Some(watch) = self.watch() {
             watch.dropped(now, packet, loss);
@@ -213,7 +216,7 @@ impl Recorder {
     #[inline(always)]
     pub(crate) fn delivered(&mut self, now: Time, packet: &Packet, received: impl FnOnce(&Packet) -> bool) {
         self.delivered += 1;
-        self.became.event(now, Event::Delivered as u8, whose(packet.flow, packet.link), packet.word);
+        self.became[packet.link as usize].event(now, Event::Delivered as u8, packet.flow, packet.word);
         if packet.counts {
             let record = &mut self.flows[packet.flow as usize];
             record.received_packets += 1;
