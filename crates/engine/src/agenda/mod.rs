@@ -184,6 +184,27 @@ impl Agenda {
         }
     }
 
+    /// Takes the next wake-up at or before `until` if it is certain to be that of `machine`, which wakes for nearly every
+    /// packet, and no other is due at the same instant. `None` says nothing: [`Agenda::next_until`] is to be asked.
+    #[inline]
+    pub fn next_alone(&mut self, machine: MachineId, until: Time) -> Option<Time> {
+        let number = machine.0 as usize;
+        let at = *self.frequent[..self.frequents].get(number)?;
+        let others = self.frequent.iter().filter(|&&other| other <= at).count();
+        if others > 1 || self.first.at <= at || self.first_is_woken || at > until || at == Time::MAX {
+            return None;
+        }
+        self.frequent[number] = Time::MAX;
+        (self.now, self.wakes_now) = (at, 1);
+        Some(at)
+    }
+
+    /// The instant for which a machine is armed; [`Time::MAX`] for none.
+    pub fn due(&self, machine: MachineId) -> Time {
+        let number = machine.0 as usize;
+        if number < self.frequents { self.frequent[number] } else { self.machines[number].due }
+    }
+
     /// Returns an instant before which no machine wakes, after [`Agenda::next_until`] gave none: it may be earlier than
     /// the next wake-up. `None` without an entry.
     pub fn quiet_until(&mut self) -> Option<Time> {

@@ -38,6 +38,19 @@ fn re_arming_moves_a_wake_up_both_ways_and_none_drops_it() {
 }
 
 #[test]
+fn a_machine_is_taken_at_once_only_where_no_other_is_due() {
+    let mut agenda = Agenda::default();
+    let [a, b, timer] = [agenda.add_frequent(0), agenda.add_frequent(0), agenda.add(1)];
+    for (machine, nanos) in [(a, 3), (b, 7), (timer, 5)] {
+        agenda.wake_at(machine, at(nanos));
+    }
+    let end = Time::from_nanos(9);
+    assert_eq!((agenda.next_alone(b, end), agenda.next_alone(timer, end)), (None, None));
+    assert_eq!((agenda.next_alone(a, Time::from_nanos(2)), agenda.next_alone(a, end)), (None, at(3)));
+    assert_eq!(drain(&mut agenda), [(5, 2), (7, 1)]);
+}
+
+#[test]
 fn stops_at_the_horizon_and_goes_on_later() {
     let mut agenda = Agenda::default();
     let a = agenda.add(0);
@@ -71,6 +84,8 @@ enum Step {
     Rearm(Delay),
     /// Takes the next wake-up, at most so much later than now.
     Next(u64),
+    /// The same if it is that of this machine alone.
+    Alone(u32, u64),
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -96,11 +111,16 @@ fn delays() -> impl Strategy<Value = Delay> {
         1 => Just(Delay::Max)]
 }
 
+fn horizons() -> impl Strategy<Value = u64> {
+    prop_oneof![Just(u64::MAX), 0u64..100]
+}
+
 fn steps() -> impl Strategy<Value = Vec<Step>> {
     let step = prop_oneof![
         3 => (0..MACHINES, delays()).prop_map(|(machine, delay)| Step::Wake(machine, delay)),
         2 => delays().prop_map(Step::Rearm),
-        3 => prop_oneof![Just(u64::MAX), 0u64..100].prop_map(Step::Next),
+        3 => horizons().prop_map(Step::Next),
+        1 => (0..4u32, horizons()).prop_map(|(machine, horizon)| Step::Alone(machine, horizon)),
     ];
     prop::collection::vec(step, 1..400)
 }
@@ -160,6 +180,16 @@ proptest! {
                         (now, woken) = (at, machine);
                     }
                 }
+                Step::Alone(machine, horizon) => {
+                    let until = Time::from_nanos(now.as_nanos().saturating_add(horizon));
+                    if let Some(at) = agenda.next_alone(MachineId(machine), until) {
+                        prop_assert_eq!(reference.next_until(until), Some((at, MachineId(machine))));
+                        (now, woken) = (at, machine);
+                    }
+                }
+            }
+            for (number, &(due, _)) in (0..).zip(&reference.machines) {
+                prop_assert_eq!(agenda.due(MachineId(number)), due.unwrap_or(Time::MAX));
             }
             let entries = agenda.heap.len() + agenda.steady.len();
             prop_assert!(entries <= 3 * MACHINES as usize, "{entries} entries");

@@ -66,10 +66,8 @@ pub(crate) fn build(plan: &Plan, seed: u64, scripts: &mut dyn Scripts) -> Result
     let places = flows.iter().filter(|flow| kinds[flow.kind as usize].protocol.follows_gateways());
     let places: BTreeSet<u32> = places.map(|flow| kinds[flow.kind as usize].place).collect();
     places.into_iter().for_each(|place| network.place(place).follow_gateways());
-    if only_users_receive(config, &kinds)
-        && let [place] = network.places.as_mut_slice()
-    {
-        place.run_late();
+    if let (Some(rest), [place]) = (rest_of_users(config, &kinds), network.places.as_mut_slice()) {
+        place.run_late(rest);
     }
     let mut world = World {
         now: Time::ZERO,
@@ -87,13 +85,20 @@ pub(crate) fn build(plan: &Plan, seed: u64, scripts: &mut dyn Scripts) -> Result
     Ok(world)
 }
 
-/// Whether no packet ever goes from a user to the ground or stays there, and no series shows packets in flight.
-fn only_users_receive(config: &ScenarioConfig, kinds: &[FlowKind]) -> bool {
-    let receives = |(entry, kind): (&FlowConfig, &FlowKind)| {
-        let datagrams = matches!(entry.traffic.entry().needs(), Needs::Datagrams { .. });
-        datagrams && entry.pep.is_none() && !kind.upload && !kind.protocol.answers()
+/// If users only take what comes and acknowledge it: how long after a packet a timer of theirs is due at the earliest;
+/// [`Duration::MAX`] if they do not even acknowledge.
+fn rest_of_users(config: &ScenarioConfig, kinds: &[FlowKind]) -> Option<Duration> {
+    let rest = |(entry, kind): (&FlowConfig, &FlowKind)| {
+        let only_takes = matches!(entry.traffic.entry().needs(), Needs::ByteStream | Needs::Datagrams { .. });
+        if !only_takes || entry.pep.is_some() || kind.upload {
+            None
+        } else if kind.protocol.answers() {
+            kind.protocol.rest()
+        } else {
+            Some(Duration::MAX)
+        }
     };
-    !config.record.series && config.flows.iter().zip(kinds).all(receives)
+    config.flows.iter().zip(kinds).map(rest).try_fold(Duration::MAX, |least, rest| Some(least.min(rest?)))
 }
 
 /// Random streams for what chance decides on the last hop.

@@ -359,6 +359,10 @@ impl Endpoint {
         &*self.protocol
     }
 
+    pub(super) fn machine(&self) -> MachineId {
+        self.machine
+    }
+
     pub(super) fn reader(&self) -> Reader {
         self.reader
     }

@@ -34,7 +34,17 @@ pub(super) struct Place {
     uplink: Pipe,
     machines: Machines,
     /// Packets enter and leave the last hop late: see [`Place::run_late`].
-    late: bool,
+    late: Option<Late>,
+}
+
+/// How late packets may enter and leave a last hop.
+#[derive(Clone, Copy)]
+struct Late {
+    /// After the first of them: until then no answer to them has come to the gateway, and no timer that it sets is due.
+    /// `None` where nothing answers.
+    within: Option<Duration>,
+    /// The last hop is to be woken.
+    armed: bool,
 }
 
 /// So many packets enter a last hop at once that they enter late.
@@ -71,25 +81,32 @@ impl Place {
         };
         let Parts { path, hop, carrier, reference_snr, last_hop, return_link } = parts;
         let (downlink, uplink) = (Pipe::default(), Pipe::default());
-        Place { path, hop, carrier, reference_snr, downlink, last_hop, return_link, uplink, machines, late: false }
+        Place { path, hop, carrier, reference_snr, downlink, last_hop, return_link, uplink, machines, late: None }
     }
 
-    /// For a place that nothing crosses but packets to its users, as long as nobody looks at it: if path and last hop
-    /// allow it, neither the pipe between them nor the last hop wakes for a packet. [`Place::poll_late`] tells later
-    /// what became of many, each at its own instant.
-    pub(super) fn run_late(&mut self) {
-        self.late = self.path.is_steady() && self.last_hop.takes_late();
+    /// For a place whose users do nothing but take what comes and acknowledge it, where no timer of theirs is due sooner
+    /// than `rest` after a packet ([`Duration::MAX`] if they do not even acknowledge): as long as nobody looks at it, and
+    /// if path and last hop allow it, neither the pipe between them nor the last hop wakes for a packet.
+    /// [`Place::poll_late`] tells later what became of many, each at its own instant.
+    pub(super) fn run_late(&mut self, rest: Duration) {
+        let Some(delay) = self.path.steady_delay().filter(|_| self.last_hop.takes_late()) else { return };
+        if rest == Duration::MAX {
+            self.late = Some(Late { within: None, armed: false });
+        } else if self.return_link.is_none() {
+            let within = rest.min(delay + self.hop.delay(Time::ZERO));
+            self.late = Some(Late { within: Some(within), armed: false });
+        }
     }
 
     /// Whether packets enter and leave the last hop late.
     #[inline]
     pub(super) fn is_late(&self) -> bool {
-        self.late
+        self.late.is_some()
     }
 
     /// From now on packets enter and leave the last hop when they do. [`Place::poll_late`] has told all until now.
     pub(super) fn run_in_time(&mut self, schedule: &mut Schedule) {
-        if std::mem::take(&mut self.late) {
+        if self.late.take().is_some() {
             self.schedule_downlink(schedule);
             schedule.wake_next(self.machines.last_hop, self.last_hop.next_due());
         }
@@ -122,10 +139,18 @@ impl Place {
         }
     }
 
-    /// When packets enter and leave the last hop late, it is woken when a number of them have come.
+    /// When packets enter and leave the last hop late, it is woken when a number of them have come, or before something
+    /// that they lead to shows.
     #[inline(never)]
     pub(super) fn schedule_late(&mut self, schedule: &mut Schedule) {
-        schedule.wake_next(self.machines.last_hop, self.downlink.arrival(AT_ONCE - 1));
+        let Some(late) = &mut self.late else { return };
+        let mut at = self.downlink.arrival(AT_ONCE - 1);
+        if let Some(within) = late.within {
+            let first = self.last_hop.next_due().min(self.downlink.next());
+            at = if first < Time::MAX { at.min(first + within) } else { at };
+        }
+        late.armed = at < Time::MAX;
+        schedule.wake_next(self.machines.last_hop, at);
     }
 
     /// A packet enters the path at the gateway.
@@ -158,10 +183,14 @@ impl Place {
     /// After packets were sent by [`Place::send_downlink`].
     #[inline]
     pub(super) fn schedule_downlink(&mut self, schedule: &mut Schedule) {
-        if !self.late {
-            schedule.wake_next(self.machines.downlink, self.downlink.next());
-        } else if self.downlink.len() >= AT_ONCE {
-            self.schedule_late(schedule);
+        match self.late {
+            None => schedule.wake_next(self.machines.downlink, self.downlink.next()),
+            Some(Late { armed: true, .. }) => {}
+            Some(Late { within, .. }) => {
+                if within.is_some() || self.downlink.len() >= AT_ONCE {
+                    self.schedule_late(schedule);
+                }
+            }
         }
     }
 
@@ -298,6 +327,14 @@ impl Place {
         id
     }
 
+    /// The next instant up to `until` at which a packet comes to the gateway, if the last hop is late and nothing else is
+    /// due by then. `None` says nothing.
+    #[inline]
+    pub(super) fn next_uplink_alone(&self, until: Time, schedule: &mut Schedule) -> Option<Time> {
+        self.late?;
+        schedule.next_alone(self.machines.uplink, until)
+    }
+
     /// From now on [`Place::hand_over`] tells of other gateways, too.
     pub(super) fn follow_gateways(&mut self) {
         self.path.follow_gateways();
@@ -342,7 +379,6 @@ impl Place {
             elevation_deg: look.elevation_deg as f32,
             doppler_hz: self.carrier.map_or(f32::NAN, |carrier| look.doppler_shift(carrier) as f32),
         });
-        debug_assert!(!self.late, "what is sampled enters the last hop in time");
         self.last_hop.handle_timeout(now); // so that its counters are those of now
         let harq = self.last_hop.harq();
         let mut hop = HopSample {

@@ -11,7 +11,7 @@ use super::network::Network;
 use super::proxy::Proxy;
 use super::schedule::Machine;
 use super::underlay::Underlay;
-use crate::packet::{EndpointId, Payload, Way};
+use crate::packet::{EndpointId, Link, Payload, Way};
 use crate::record::recorder::Recorder;
 use crate::record::series::FlowSample;
 use crate::record::watch::EventKind;
@@ -51,7 +51,7 @@ impl World {
                     self.under.network.place(place).work_last_hop(now);
                     self.leave_last_hop(now, place);
                 }
-                Machine::Uplink(place) => self.arrive_at_gateway(now, place),
+                Machine::Uplink(place) => self.arrive_at_gateway(now, place, until),
                 Machine::Forward(connection) => self.time_out(now, EndpointId { connection, way: Way::Forward }),
                 Machine::Backward(connection) => self.time_out(now, EndpointId { connection, way: Way::Backward }),
                 Machine::Application(application) => self.act(now, application),
@@ -123,9 +123,15 @@ impl World {
     }
 
     #[inline(never)]
-    fn arrive_at_gateway(&mut self, now: Time, place: u32) {
-        while let Some(id) = self.under.network.place(place).poll_uplink(now, &mut self.under.schedule) {
-            self.arrive(now, id);
+    fn arrive_at_gateway(&mut self, mut now: Time, place: u32, until: Time) {
+        loop {
+            while let Some(id) = self.under.network.place(place).poll_uplink(now, &mut self.under.schedule) {
+                self.arrive(now, id);
+            }
+            match self.under.network.place(place).next_uplink_alone(until, &mut self.under.schedule) {
+                Some(next) => (self.now, now) = (next, next),
+                None => break,
+            }
         }
     }
 
@@ -177,6 +183,9 @@ impl World {
     }
 
     fn time_out(&mut self, now: Time, endpoint: EndpointId) {
+        if !self.is_due(now, endpoint) {
+            return;
+        }
         let site = self.connections.site(endpoint.connection);
         let flow = site.flow;
         self.under.ledger.recorder.timed_out(now, flow, site.link(endpoint.way), endpoint.way);
@@ -189,6 +198,27 @@ impl World {
         if before.is_some_and(|before| expired(self) > before) {
             self.under.ledger.recorder.happened(now, EventKind::Timeout, Some(flow));
         }
+    }
+
+    /// The place of an endpoint at a user to which packets come late.
+    #[inline]
+    fn late_place(&mut self, EndpointId { connection, way }: EndpointId) -> Option<u32> {
+        let site = self.connections.site(connection);
+        let place = site.place;
+        (site.link(way) == Link::Uplink && self.under.network.place(place).is_late()).then_some(place)
+    }
+
+    /// Whether the timer for which an endpoint is woken is due, after all packets that have come by `now`.
+    fn is_due(&mut self, now: Time, endpoint: EndpointId) -> bool {
+        let Some(place) = self.late_place(endpoint) else { return true };
+        let machine = self.connections.end(endpoint.connection, endpoint.way).machine();
+        self.under.schedule.wake_next(machine, now);
+        self.catch_up(now, place);
+        let due = self.under.schedule.due(machine) == now;
+        if due {
+            self.under.schedule.wake_at(machine, None);
+        }
+        due
     }
 
     /// Enters an endpoint, and sends what it has to send: who reads there, and whether more has arrived in order than
@@ -245,6 +275,9 @@ impl World {
     fn carry_out(&mut self, now: Time, flow: u32, act: traffic::Act) -> Way {
         self.under.ledger.recorder.acted(now, flow, act.action == Action::Open);
         let (connection, way) = (self.connection_of(flow), Way::of(act.end));
+        if let Some(place) = self.late_place(EndpointId { connection, way }) {
+            self.catch_up(now, place);
+        }
         let act = match act.action {
             Action::Open => return self.connections.open(now, connection, way),
             Action::Write(bytes) => Act::Write(bytes),
@@ -294,6 +327,11 @@ impl World {
     }
 
     fn sample(&mut self, now: Time) {
+        for place in 0..self.under.network.places.len() as u32 {
+            if self.under.network.place(place).is_late() {
+                self.catch_up(now, place);
+            }
+        }
         let World { under, flows, kinds, connections, applications, .. } = self;
         let Underlay { network: Network { places, .. }, ledger, schedule } = under;
         let Recorder { series: Some(series), flows: records, .. } = &mut ledger.recorder else { return };
@@ -316,6 +354,8 @@ impl World {
 #[cfg(test)]
 mod tests {
     use std::path::Path;
+
+    use proptest::prelude::*;
 
     use super::*;
     use crate::scenario::Scenario;
@@ -351,5 +391,73 @@ mod tests {
         }
         // Those of three intervals of 20 ms.
         assert!((300..1000).contains(&most), "{most} packets in flight");
+    }
+
+    /// The record of a run, in which packets come late to their users or in time.
+    fn recorded(text: &str, late: bool) -> [String; 2] {
+        let plan = Scenario::from_toml(text, Path::new(".")).unwrap().plan().unwrap();
+        let mut world = build(&plan, 1, &mut Nobody).unwrap();
+        assert!(world.under.network.places[0].is_late(), "{text}");
+        if !late {
+            world.run_in_time(Time::ZERO);
+            assert!(!world.under.network.places[0].is_late());
+        }
+        let end = Time::ZERO + plan.config().duration;
+        // Whoever looks in between, as a progress bar does, changes nothing.
+        world.run_until(Time::from_nanos(end.as_nanos() / 3)).unwrap();
+        world.run_until(end).unwrap();
+        let record = world.record(&plan, 1, false).unwrap();
+        [format!("{:?}", record.summary), format!("{:?}", record.series)]
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(40))]
+
+        /// Nothing shows whether packets come to their users in time, or many at once before anything that they lead to.
+        #[test]
+        fn packets_that_come_late_change_nothing(
+            delay in 1u32..300,
+            hop in 1u32..20,
+            rate in 1u32..20,
+            buffer in prop_oneof![5u32..200, Just(4000)],
+            flows in 1u32..6,
+            profile in prop_oneof![Just("classic"), Just("linux"), Just("fack"), Just("ns2-linux")],
+            congestion in prop_oneof![Just("newreno"), Just("cubic"), Just("bbr"), Just("westwood")],
+            delayed in prop_oneof![Just("false"), Just("true"), Just("\"10 ms\""), Just("\"300 ms\"")],
+            voices in 0u32..3,
+            size in prop_oneof![Just(""), Just(", size = \"300 kB\"")],
+            series in any::<bool>(),
+        ) {
+            let voice = match voices {
+                0 => String::new(),
+                _ => format!("[[flows]]\ncount = {voices}\ntransport = \"udp\"\ntraffic = \"voice\"\n"),
+            };
+            let text = format!(
+                r#"
+                duration = "5 s"
+                path     = {{ kind = "fixed", delay = "{delay} ms" }}
+                channel  = {{ kind = "clear" }}
+                record   = {{ series = {series} }}
+                [last_hop]
+                rate       = "{rate} Mbit/s"
+                delay      = "{hop} ms"
+                scheduler  = {{ kind = "droptail", buffer = "{buffer} packets" }}
+                harq       = {{ kind = "none" }}
+                reordering = {{ enabled = false }}
+                [[flows]]
+                count     = {flows}
+                start_spread = "1 s"
+                traffic   = {{ kind = "bulk"{size} }}
+                [flows.transport]
+                kind        = "tcp"
+                congestion  = "{congestion}"
+                profile     = "{profile}"
+                delayed_ack = {delayed}
+                {voice}"#
+            );
+            let (late, in_time) = (recorded(&text, true), recorded(&text, false));
+            prop_assert_eq!(&late[0], &in_time[0]);
+            prop_assert!(late[1] == in_time[1], "series differ");
+        }
     }
 }

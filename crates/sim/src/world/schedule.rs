@@ -91,6 +91,17 @@ impl Schedule {
         Ok(next.map(|(at, id)| (at, self.machines[id.0 as usize])))
     }
 
+    /// Takes the next wake-up at or before `until` if it is certain to be that of `machine` alone; `None` says nothing.
+    #[inline]
+    pub(super) fn next_alone(&mut self, machine: MachineId, until: Time) -> Option<Time> {
+        self.agenda.next_alone(machine, until)
+    }
+
+    /// The instant at which a machine is woken; [`Time::MAX`] for none.
+    pub(super) fn due(&self, machine: MachineId) -> Time {
+        self.agenda.due(machine)
+    }
+
     /// No machine wakes before this instant, after [`Schedule::next_until`] gave none; `None` if none is armed.
     pub(super) fn quiet_until(&mut self) -> Option<Time> {
         self.agenda.quiet_until()

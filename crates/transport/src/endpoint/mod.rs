@@ -25,7 +25,7 @@ use std::fmt::Debug;
 use std::ops::{Range, RangeInclusive};
 use std::sync::Arc;
 
-use units::{Bytes, Ecn, FieldError, Time};
+use units::{Bytes, Duration, Ecn, FieldError, Time};
 
 use crate::congestion::FindControl;
 use crate::external::ExternalPacket;
@@ -136,6 +136,12 @@ pub trait Transport: Debug + Send + Sync {
     /// Whether an end sends packets by itself, because others arrive or time passes.
     fn answers(&self) -> bool {
         true
+    }
+
+    /// The shortest time after a packet for which an end sets a timer whose application only takes what arrives; `None`
+    /// if none is promised.
+    fn rest(&self) -> Option<Duration> {
+        None
     }
 
     /// Whether its ends take notice of another address of the user ([`Endpoint::change_address`]).

@@ -3,7 +3,7 @@
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 
-use units::{Bytes, FieldError, Time};
+use units::{Bytes, Duration, FieldError, Time};
 
 use super::unopened::Unopened;
 use super::{
@@ -63,6 +63,13 @@ impl Transport for Tcp {
 
     fn payload_bytes(&self) -> u32 {
         self.settings.mss
+    }
+
+    /// Returns what a handshake waits for, or half of the delay of acknowledgments: they wait as long at least.
+    fn rest(&self) -> Option<Duration> {
+        let handshake = self.settings.initial_rto.min(self.settings.max_rto);
+        let longest = self.settings.delayed_ack.longest();
+        Some(longest.map_or(handshake, |delay| handshake.min(delay / 2)))
     }
 
     fn unopened_end(&self) -> Box<dyn Endpoint> {

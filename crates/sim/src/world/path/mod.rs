@@ -228,9 +228,9 @@ impl LongPath {
         }
     }
 
-    /// Whether each packet takes the same time and nobody else ever serves the users.
-    pub(super) fn is_steady(&self) -> bool {
-        self.constant.is_some_and(|delay| !delay.is_zero()) && self.service.poll_timeout().is_none()
+    /// The time that each packet takes, if it is the same for ever and nobody else ever serves the users.
+    pub(super) fn steady_delay(&self) -> Option<Duration> {
+        self.constant.filter(|delay| !delay.is_zero() && self.service.poll_timeout().is_none())
     }
 
     /// The propagation delay of what enters at `now`; `None` without a route.
