@@ -319,7 +319,8 @@ fn tells_that_nothing_limits_uploads_without_a_return_link() {
     let [told] = &warnings(&["flows.0.direction=up"])[..] else { panic!("it is told once") };
     assert!(told.contains("nothing limits their rate") && told.contains("[access]"), "{told}");
     assert_eq!(warnings(&["flows.0.direction=up", "access={}"]), [""; 0]);
-    let slow = "path={kind=\"constellation\", constellation=\"leo-66\", source={latitude=\"43.6 deg\", longitude=\"1.4 deg\"}, \
+    let slow = "path={kind=\"constellation\", constellation=\"leo-66\", \
+                source={latitude=\"43.6 deg\", longitude=\"1.4 deg\"}, \
                 user={latitude=\"-36.9 deg\", longitude=\"174.8 deg\"}, hops={rate=\"4 Mbit/s\", buffer=\"50 kB\"}}";
     assert_eq!(warnings(&["flows.0.direction=up", slow]), [""; 0]);
     assert_eq!(warnings(&[]), [""; 0]);

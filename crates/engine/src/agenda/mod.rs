@@ -184,8 +184,9 @@ impl Agenda {
         }
     }
 
-    /// Takes the next wake-up at or before `until` if it is certain to be that of `machine`, which wakes for nearly every
-    /// packet, and no other is due at the same instant. `None` says nothing: [`Agenda::next_until`] is to be asked.
+    /// Takes the next wake-up at or before `until` if it is certain to be that of `machine`, which wakes for nearly
+    /// every packet, and no other is due at the same instant. `None` says nothing: [`Agenda::next_until`] is to be
+    /// asked.
     #[inline]
     pub fn next_alone(&mut self, machine: MachineId, until: Time) -> Option<Time> {
         let number = machine.0 as usize;

@@ -84,9 +84,9 @@ impl Place {
         Place { path, hop, carrier, reference_snr, downlink, last_hop, return_link, uplink, machines, late: None }
     }
 
-    /// For a place whose users do nothing but take what comes and acknowledge it, where no timer of theirs is due sooner
-    /// than `rest` after a packet ([`Duration::MAX`] if they do not even acknowledge): as long as nobody looks at it, and
-    /// if path and last hop allow it, neither the pipe between them nor the last hop wakes for a packet.
+    /// For a place whose users do nothing but take what comes and acknowledge it, where no timer of theirs is due
+    /// sooner than `rest` after a packet ([`Duration::MAX`] if they do not even acknowledge): as long as nobody looks
+    /// at it, and if path and last hop allow it, neither the pipe between them nor the last hop wakes for a packet.
     /// [`Place::poll_late`] tells later what became of many, each at its own instant.
     pub(super) fn run_late(&mut self, rest: Duration) {
         let Some(delay) = self.path.steady_delay().filter(|_| self.last_hop.takes_late()) else { return };
@@ -327,8 +327,8 @@ impl Place {
         id
     }
 
-    /// The next instant up to `until` at which a packet comes to the gateway, if the last hop is late and nothing else is
-    /// due by then. `None` says nothing.
+    /// The next instant up to `until` at which a packet comes to the gateway, if the last hop is late and nothing else
+    /// is due by then. `None` says nothing.
     #[inline]
     pub(super) fn next_uplink_alone(&self, until: Time, schedule: &mut Schedule) -> Option<Time> {
         self.late?;

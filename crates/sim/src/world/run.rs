@@ -413,7 +413,8 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(40))]
 
-        /// Nothing shows whether packets come to their users in time, or many at once before anything that they lead to.
+        /// Nothing shows whether packets come to their users in time, or many at once before anything that they lead
+        /// to.
         #[test]
         fn packets_that_come_late_change_nothing(
             delay in 1u32..300,
