@@ -240,8 +240,9 @@ impl LongPath {
     }
 
     /// Whether a handover interrupts the users at `now`.
+    #[inline]
     pub(super) fn interrupts(&self, now: Time) -> bool {
-        self.service.served_from(now) > now
+        self.service.interrupts(now)
     }
 
     /// From now on the service tells of other gateways, too.

@@ -129,6 +129,12 @@ impl Service {
         if forwarded.is_zero() { Crossing::Served } else { Crossing::Forwarded(forwarded) }
     }
 
+    /// Whether a handover interrupts the users at `now`.
+    #[inline]
+    pub(super) fn interrupts(&self, now: Time) -> bool {
+        !self.interruptions.is_empty() && self.served_from(now) > now
+    }
+
     /// From when on a user that wants to send at `at` can: after the interruption of a handover.
     #[inline]
     pub(super) fn served_from(&self, at: Time) -> Time {
