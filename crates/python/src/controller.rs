@@ -424,6 +424,7 @@ const NONE: AckSample = AckSample {
     rate: None,
     may_grow: false,
     window_limited: false,
+    window_full: false,
     state: sim::CongestionState::Open,
     ece: false,
     marked: 0,

@@ -41,6 +41,9 @@ pub struct AckSample {
     /// Whether the window was full: if not, the application or the receiver limits, and the window must not grow (RFC
     /// 7661).
     pub window_limited: bool,
+    /// Whether the window was full at some point of the last round trip, which is less than `window_limited` takes for
+    /// limited in slow start (C.is_cwnd_limited of draft-ietf-ccwg-bbr).
+    pub window_full: bool,
     /// The sender's state of loss recovery after this acknowledgment.
     pub state: CongestionState,
     /// The acknowledgment echoes a congestion mark (RFC 3168 ECE), or reports one to a controller that does not take

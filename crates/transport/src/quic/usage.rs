@@ -40,6 +40,11 @@ impl Usage {
         (self.full, self.most, self.until, self.spaced_by) = (full, in_flight, next, self.srtt);
     }
 
+    /// Whether the window was full in this round trip.
+    pub fn is_full(&self) -> bool {
+        self.full
+    }
+
     /// Whether the window holds data back: it was full, or it is less than twice what is used in slow start, or where
     /// it is `spread` over the round trip and pacing holds data back.
     ///
@@ -72,8 +77,9 @@ mod tests {
         let limits = |usage: &Usage, window, spread| usage.is_window_limited(&window, spread, rtt);
         assert!(limits(&usage, window(11, 100), false) && !limits(&usage, window(12, 100), false));
         assert!(limits(&usage, window(11, 5), true) && !limits(&usage, window(11, 5), false));
+        assert!(!usage.is_full());
         usage.fill(6, 6);
-        assert!(limits(&usage, window(100, 5), false));
+        assert!(usage.is_full() && limits(&usage, window(100, 5), false));
         // The sign holds for the round trip.
         usage.follow(2, 5, 7);
         assert!(limits(&usage, window(100, 5), false));

@@ -90,7 +90,7 @@ impl Bbr3 {
             self.cycle.precautionary = true;
             return true;
         }
-        if sample.window_limited && self.window.size >= self.model.longterm {
+        if sample.window_full && self.window.size >= self.model.longterm {
             self.look_for_full(rate(sample)); // the volume limits, not the path
             return false;
         }
@@ -129,7 +129,7 @@ impl Bbr3 {
 
     /// Raises the safe volume, by 1, 2, 4, … segments in a round trip (ProbeInflightLongtermUpward).
     fn probe_upward(&mut self, sample: &AckSample) {
-        if !sample.window_limited || self.window.size < self.model.longterm {
+        if !sample.window_full || self.window.size < self.model.longterm {
             return;
         }
         self.cycle.up_acked = self.cycle.up_acked.saturating_add(sample.delivered);

@@ -37,6 +37,19 @@ fn a_shallow_queue_is_learned() {
     assert!(v3.0 > 700.0, "{v3:?}");
 }
 
+/// A probe ends after three round trips on a plateau, before it fills a queue of what the path holds, as the window is
+/// more than half full, but not full: it is not the safe volume that limits.
+#[test]
+fn a_plateau_ends_a_probe_before_the_queue_overflows() {
+    let mut path = path(1000, 100, 100);
+    path.run(8.0);
+    let startup = path.losses;
+    assert!(startup > 0, "there is a safe volume");
+    path.run(60.0);
+    assert_eq!(path.losses - startup, 0);
+    assert!(path.rate_since(10.0) > 900.0, "{}", path.rate_since(10.0));
+}
+
 /// One loss in a hundred, below the threshold of two.
 #[test]
 fn random_losses_below_the_threshold_do_not_slow_it() {

@@ -245,6 +245,7 @@ pub(super) fn sample(now: Time, acked: u32, rtt: Duration) -> AckSample {
         rate: None,
         may_grow: true,
         window_limited: true,
+        window_full: true,
         state: CongestionState::Open,
         ece: false,
         marked: 0,

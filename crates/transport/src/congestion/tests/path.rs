@@ -58,6 +58,8 @@ pub(super) struct Path {
     min_rtt: Duration,
     entropy: u64,
     mark_limited: u64,
+    /// The window was full until what was sent by then is delivered.
+    full_until: u64,
 }
 
 impl Path {
@@ -94,6 +96,7 @@ impl Path {
             min_rtt: rtt,
             entropy: 0,
             mark_limited: 0,
+            full_until: 0,
         };
         path.rig.tell(path.now, Event::Established { srtt: rtt });
         path
@@ -167,6 +170,9 @@ impl Path {
                 break;
             }
             self.send(false);
+        }
+        if self.in_flight >= self.window().size {
+            self.full_until = self.delivered + u64::from(self.in_flight);
         }
         while self.rig.probes.take() {
             self.dummies += 1;
@@ -299,6 +305,7 @@ impl Path {
             retransmitted: false,
         };
         self.move_state(lost);
+        let half_full = self.window().size < before.saturating_mul(2);
         let sample = AckSample {
             lost,
             delivered_total: self.delivered,
@@ -311,7 +318,8 @@ impl Path {
             srtt: self.srtt,
             min_rtt: self.min_rtt,
             rate: Some(rate),
-            window_limited: before >= self.window().size,
+            window_limited: before >= self.window().size || self.window().in_slow_start() && half_full,
+            window_full: self.delivered - u64::from(delivered) < self.full_until,
             state: self.state,
             may_grow: self.state == CongestionState::Open,
             ..sample(self.now, delivered, rtt)

@@ -188,6 +188,7 @@ fn apply(drive: &mut Drive, lost_total: &mut u64, step: Step) {
                 state: state(number),
                 may_grow: !matches!(state(number), CongestionState::Cwr | CongestionState::Recovery),
                 window_limited: limited,
+                window_full: limited,
                 rate,
                 rtt: (!rtt.is_zero()).then_some(rtt),
                 srtt: rtt,

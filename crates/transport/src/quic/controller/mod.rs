@@ -321,6 +321,7 @@ impl Core {
                 rate,
                 may_grow: state == CongestionState::Open,
                 window_limited: !app_limited && window_limited,
+                window_full: self.packets.usage.is_full(),
                 state,
                 ece: marked > 0,
                 marked,

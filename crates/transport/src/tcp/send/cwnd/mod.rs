@@ -116,6 +116,12 @@ impl CongestionWindow {
         self.usage.is_window_limited(self.window())
     }
 
+    /// As [`Usage::is_full`].
+    #[inline(always)]
+    pub fn is_full(&self) -> bool {
+        self.usage.is_full()
+    }
+
     /// Moves the window after an acknowledgment, which advanced SND.UNA if `advanced`, by the rules of the controller
     /// or of a reduction.
     #[inline]

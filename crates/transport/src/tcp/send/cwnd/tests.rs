@@ -59,3 +59,14 @@ fn a_spurious_time_out_is_taken_back() {
     cwnd.undo(Time::ZERO);
     assert_eq!((cwnd.window().size, cwnd.window().threshold), (10, Window::NO_THRESHOLD));
 }
+
+/// Linux's is_cwnd_limited and tcp_is_cwnd_limited: slow start goes on with half the window, which is not full.
+#[test]
+fn half_a_window_limits_slow_start_and_is_not_full() {
+    let (mut cwnd, board, rtt) = ten();
+    cwnd.control.window_mut().size = 19;
+    cwnd.validate(Time::ZERO, false, &board, &rtt);
+    assert!(cwnd.is_window_limited() && !cwnd.is_full());
+    cwnd.validate(Time::ZERO, true, &board, &rtt);
+    assert!(cwnd.is_window_limited() && cwnd.is_full());
+}

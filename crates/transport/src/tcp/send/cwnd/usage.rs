@@ -38,6 +38,12 @@ impl Usage {
         self.limited || window.in_slow_start() && window.size < self.most_out.saturating_mul(2)
     }
 
+    /// Whether the window was full in this round trip.
+    #[inline]
+    pub fn is_full(&self) -> bool {
+        self.limited
+    }
+
     /// New data went out or could not, and the window is full: of all signs in a round trip the strongest.
     #[inline]
     pub fn fill(&mut self, now: Time, board: &Scoreboard) {
