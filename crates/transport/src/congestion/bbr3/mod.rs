@@ -6,6 +6,8 @@
 
 mod model;
 mod probe;
+#[cfg(test)]
+mod tests;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -159,9 +161,13 @@ struct ProbeRtt {
     round_done: bool,
 }
 
-/// The state before a loss, to which the controller returns if the loss was spurious.
+/// The state before an episode of losses, to which the controller returns if they were spurious.
 #[derive(Clone, Copy, Debug, Default)]
 struct BeforeLoss {
+    /// Whether the episode goes on, and whether its reduction has begun.
+    goes_on: bool,
+    reduces: bool,
+    /// The state that the episode has ended.
     state: Option<State>,
     bandwidth_shortterm: f64,
     shortterm: u32,
@@ -331,10 +337,20 @@ impl Bbr3 {
         self.before.save(self.window.size, self.state == State::ProbeRtt);
     }
 
-    /// Keeps the state as it is before a loss (SaveStateUponLoss).
-    fn save_before_loss(&mut self) {
+    /// A loss or a reduction: keeps the state as it is before an episode of losses (SaveStateUponLoss).
+    ///
+    /// The draft calls it at the first loss in a round trip and when recovery begins. Senders tell of the losses first,
+    /// and these may have ended a probe already, so that only the first of these calls saves the state before.
+    fn save_before_loss(&mut self, reduces: bool) {
         self.save_window();
+        // A second reduction without an acknowledgment outside of recovery in between is an episode of its own.
+        if self.before_loss.goes_on && !(reduces && self.before_loss.reduces) {
+            self.before_loss.reduces |= reduces;
+            return;
+        }
         self.before_loss = BeforeLoss {
+            goes_on: true,
+            reduces,
             state: None,
             bandwidth_shortterm: self.model.bandwidth_shortterm,
             shortterm: self.model.shortterm,
@@ -379,9 +395,12 @@ impl Bbr3 {
 
     /// A segment is taken for lost (HandleLostPacket).
     fn on_lost(&mut self, lost: &LostSegment) {
-        if !self.model.loss_in_round {
+        let first = !self.model.loss_in_round;
+        if first {
             self.model.begin_loss_round();
-            self.save_before_loss();
+        }
+        if first || !self.before_loss.goes_on {
+            self.save_before_loss(false);
         }
         if !self.cycle.is_probe_sample || !too_high(lost.lost_since, lost.tx_in_flight) {
             return;
@@ -412,6 +431,7 @@ impl CongestionController for Bbr3 {
             self.window.size = self.window.size.max(self.before.window);
         }
         self.before.state = sample.state;
+        self.before_loss.goes_on &= retransmits(sample.state);
         self.cycle.now = sample.now;
         self.update(sample);
         if self.pacing.awaits(sample.srtt) {
@@ -433,7 +453,7 @@ impl CongestionController for Bbr3 {
             Event::Starts { app_limited: true, .. } => self.restart_from_idle(now),
             Event::Lost(lost) => self.on_lost(&lost),
             // A loss changes no threshold.
-            Event::Congestion(congestion) if congestion.cause != Cause::Mark => self.save_before_loss(),
+            Event::Congestion(congestion) if congestion.cause != Cause::Mark => self.save_before_loss(true),
             Event::TimedOut => self.before.state = CongestionState::Loss,
             Event::Undone => self.on_spurious_loss(),
             _ => (),
