@@ -113,10 +113,7 @@ pub struct Bbr3 {
     full_now: bool,
     full_pipe: FullPipe,
     drain_round: u64,
-    /// Acknowledgments in this round trip that reported losses.
-    loss_events: u32,
-    /// The round trip in which recovery began.
-    recovery_round: Option<u64>,
+    recovery: Option<Recovery>,
     cycle: Cycle,
     idle_restart: bool,
     before: Before,
@@ -161,6 +158,17 @@ struct ProbeRtt {
     round_done: bool,
 }
 
+/// A round trip of fast recovery.
+#[derive(Clone, Copy, Debug)]
+struct Recovery {
+    /// When recovery began, and the delivered total then or when the round trip before had passed: the round trip ends
+    /// with a segment that was sent after.
+    since: Time,
+    delivered: u64,
+    /// Acknowledgments in this round trip that reported losses.
+    loss_events: u32,
+}
+
 /// The state before an episode of losses, to which the controller returns if they were spurious.
 #[derive(Clone, Copy, Debug, Default)]
 struct BeforeLoss {
@@ -187,8 +195,7 @@ impl Bbr3 {
             full_now: false,
             full_pipe: FullPipe::default(),
             drain_round: 0,
-            loss_events: 0,
-            recovery_round: None,
+            recovery: None,
             cycle: Cycle {
                 feedback: Feedback::None,
                 is_probe_sample: false,
@@ -242,9 +249,6 @@ impl Bbr3 {
         self.update_min_rtt(sample);
         self.check_probe_rtt(sample);
         self.model.end_ack(sample);
-        if self.model.round_start {
-            self.loss_events = 0;
-        }
     }
 
     /// Looks whether the bandwidth has stopped growing (CheckFullBWReached).
@@ -270,19 +274,11 @@ impl Bbr3 {
     /// Ends startup when the path is full, or when more than 2 % were lost, in at least six places, over a whole round
     /// trip of recovery (CheckStartupDone, CheckStartupHighLoss).
     fn check_startup(&mut self, sample: &AckSample) {
+        let high = self.has_high_loss(sample);
         if self.state != State::Startup {
             return;
         }
-        self.loss_events += u32::from(sample.lost > 0);
-        if sample.state != CongestionState::Recovery {
-            self.recovery_round = None;
-        } else if self.recovery_round.is_none() {
-            self.recovery_round = Some(self.model.rounds);
-            self.loss_events = u32::from(sample.lost > 0);
-        }
-        let whole_round = self.recovery_round.is_some_and(|round| self.model.rounds > round);
-        let high = sample.rate.as_ref().is_some_and(|rate| too_high(rate.lost, rate.tx_in_flight));
-        if !self.full_reached && self.model.round_start && whole_round && high && self.loss_events >= FULL_LOSSES {
+        if !self.full_reached && high {
             self.before_loss.state = Some(State::Startup);
             self.full_reached = true;
             let held = self.model.product(1.0, self.start.window);
@@ -292,6 +288,29 @@ impl Bbr3 {
             self.state = State::Drain;
             self.drain_round = self.model.rounds;
         }
+    }
+
+    /// Whether a round trip of recovery has passed with this acknowledgment that lost too much.
+    ///
+    /// QUIC's recovery ends with the first packet that was sent in it, and so with the very acknowledgment that makes
+    /// the round trip whole: that one counts, though it is in recovery no more.
+    fn has_high_loss(&mut self, sample: &AckSample) -> bool {
+        let begun = Recovery { since: sample.now, delivered: 0, loss_events: 0 };
+        let in_recovery = sample.state == CongestionState::Recovery;
+        let Some(mut recovery) = self.recovery.or(in_recovery.then_some(begun)) else { return false };
+        recovery.loss_events += u32::from(sample.lost > 0);
+        if recovery.since == sample.now {
+            // TCP tells of the recovery before the acknowledgment that shows the losses, QUIC after it.
+            recovery.delivered = sample.delivered_total;
+        }
+        let rate = sample.rate.filter(|rate| rate.prior_delivered >= recovery.delivered);
+        let high = rate.is_some_and(|rate| too_high(rate.lost, rate.tx_in_flight));
+        let ends = high && recovery.loss_events >= FULL_LOSSES;
+        if rate.is_some() {
+            (recovery.delivered, recovery.loss_events) = (sample.delivered_total, 0);
+        }
+        self.recovery = in_recovery.then_some(recovery);
+        ends
     }
 
     /// Sets the pacing rate (SetPacingRateWithGain).
@@ -360,6 +379,7 @@ impl Bbr3 {
 
     /// Returns to the state before a loss that was spurious (HandleSpuriousLossDetection).
     fn on_spurious_loss(&mut self) {
+        self.recovery = None;
         self.window.size = self.window.size.max(self.before.window);
         self.model.loss_in_round = false;
         self.look_for_full(0.0);
@@ -453,7 +473,11 @@ impl CongestionController for Bbr3 {
             Event::Starts { app_limited: true, .. } => self.restart_from_idle(now),
             Event::Lost(lost) => self.on_lost(&lost),
             // A loss changes no threshold.
-            Event::Congestion(congestion) if congestion.cause != Cause::Mark => self.save_before_loss(true),
+            Event::Congestion(congestion) if congestion.cause != Cause::Mark => {
+                self.save_before_loss(true);
+                let recovery = Recovery { since: now, delivered: self.model.delivered, loss_events: 0 };
+                self.recovery = (congestion.cause == Cause::Loss).then_some(recovery);
+            }
             Event::TimedOut => self.before.state = CongestionState::Loss,
             Event::Undone => self.on_spurious_loss(),
             _ => (),

@@ -37,7 +37,7 @@ pub(super) struct Model {
     pub(super) loss_in_round: bool,
     pub(super) loss_round_start: bool,
     loss_round_end: u64,
-    delivered: u64,
+    pub(super) delivered: u64,
     /// Samples of segments sent before this total was delivered are too low: they were limited by a probe.
     pub(super) limited_until: u64,
     extra: MaxFilter<10>,

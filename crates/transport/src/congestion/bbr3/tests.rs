@@ -22,9 +22,14 @@ fn probe_upward(bbr: &mut Bbr3, longterm: u32) {
 
 /// An acknowledgment at so many milliseconds, of a segment that was sent 100 ms before.
 fn on_ack(bbr: &mut Bbr3, ms: u64, delivered_total: u64, state: CongestionState) {
+    on_lossy_ack(bbr, ms, delivered_total, state, 0);
+}
+
+/// As [`on_ack`], with so many losses in a hundred, of which this acknowledgment tells one.
+fn on_lossy_ack(bbr: &mut Bbr3, ms: u64, delivered_total: u64, state: CongestionState, lost: u32) {
     let rate = RateSample {
         delivered: 100,
-        lost: 0,
+        lost,
         prior_delivered: delivered_total - 100,
         tx_in_flight: 100,
         interval: Some(RTT),
@@ -32,7 +37,8 @@ fn on_ack(bbr: &mut Bbr3, ms: u64, delivered_total: u64, state: CongestionState)
         retransmitted: false,
     };
     let now = Time::ZERO + Duration::from_millis(ms);
-    bbr.on_ack(&AckSample { delivered_total, in_flight: 150, rate: Some(rate), state, ..sample(now, 1, RTT) });
+    let lost = lost.min(1);
+    bbr.on_ack(&AckSample { delivered_total, lost, in_flight: 150, rate: Some(rate), state, ..sample(now, 1, RTT) });
 }
 
 /// So many segments of a full window are lost at once.
@@ -103,4 +109,65 @@ fn a_reduction_within_a_recovery_is_an_episode_of_its_own() {
     reduce(&mut bbr, 102);
     bbr.on_event(Time::ZERO + Duration::from_millis(103), &Event::Undone);
     assert_eq!((bbr.state, bbr.model.longterm), (State::Down, lowered));
+}
+
+/// "Exiting Startup Based on Packet Loss": at the first acknowledgment of what was sent in recovery, not at the round
+/// trip's end that comes first. TCP's recovery begins before an acknowledgment and goes on; QUIC's begins after one, and
+/// ends with that of the first packet that was sent in it.
+#[test]
+fn startup_ends_after_a_whole_round_trip_of_recovery() {
+    for quic in [false, true] {
+        let mut bbr = Bbr3::new(start(10));
+        on_ack(&mut bbr, 100, 100, CongestionState::Open); // a round trip ends, and the next at 200
+        if quic {
+            on_ack(&mut bbr, 190, 190, CongestionState::Open);
+            reduce(&mut bbr, 190);
+        } else {
+            reduce(&mut bbr, 190);
+            on_lossy_ack(&mut bbr, 190, 190, CongestionState::Recovery, 10);
+        }
+        for ms in 191..290 {
+            on_lossy_ack(&mut bbr, ms, ms, CongestionState::Recovery, 10);
+            assert_eq!(bbr.state, State::Startup, "{ms}");
+        }
+        on_lossy_ack(&mut bbr, 290, 290, if quic { CongestionState::Open } else { CongestionState::Recovery }, 10);
+        assert_eq!((bbr.state, bbr.model.longterm), (State::Drain, 100));
+    }
+}
+
+/// A recovery that ended, or was undone, within a round trip counts for nothing in the next.
+#[test]
+fn a_short_recovery_does_not_end_startup() {
+    for undone in [false, true] {
+        let mut bbr = Bbr3::new(start(10));
+        on_ack(&mut bbr, 100, 100, CongestionState::Open);
+        reduce(&mut bbr, 190);
+        for ms in 190..250 {
+            on_lossy_ack(&mut bbr, ms, ms, CongestionState::Recovery, 10);
+        }
+        if undone {
+            bbr.on_event(Time::ZERO + Duration::from_millis(250), &Event::Undone);
+        } else {
+            on_lossy_ack(&mut bbr, 250, 250, CongestionState::Open, 10);
+        }
+        reduce(&mut bbr, 251);
+        for ms in 251..351 {
+            on_lossy_ack(&mut bbr, ms, ms, CongestionState::Recovery, 10);
+            assert_eq!(bbr.state, State::Startup, "{ms}");
+        }
+        on_lossy_ack(&mut bbr, 351, 351, CongestionState::Recovery, 10);
+        assert_eq!(bbr.state, State::Drain);
+    }
+}
+
+/// Fewer acknowledgments than six with losses are one burst.
+#[test]
+fn a_burst_of_losses_does_not_end_startup() {
+    let mut bbr = Bbr3::new(start(10));
+    on_ack(&mut bbr, 100, 100, CongestionState::Open);
+    reduce(&mut bbr, 190);
+    for ms in 190..291 {
+        on_lossy_ack(&mut bbr, ms, ms, CongestionState::Recovery, if ms < 194 || ms == 290 { 10 } else { 0 });
+    }
+    assert_eq!(bbr.state, State::Startup);
 }
