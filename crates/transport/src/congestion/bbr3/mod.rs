@@ -127,8 +127,6 @@ struct Cycle {
     feedback: Feedback,
     /// Samples come from a probe that has not yet lost too much (is_bw_probe_sample).
     is_probe_sample: bool,
-    /// When the last acknowledgment came: [`Event::Lost`] has no time.
-    now: Time,
     /// When the cycle began, how long until the next probe, and the round trips since the last.
     since: Time,
     wait: Duration,
@@ -199,7 +197,6 @@ impl Bbr3 {
             cycle: Cycle {
                 feedback: Feedback::None,
                 is_probe_sample: false,
-                now: Time::ZERO,
                 since: Time::ZERO,
                 wait: Duration::ZERO,
                 rounds: 0,
@@ -334,7 +331,8 @@ impl Bbr3 {
         self.window.size = self.window.size.min(bound.min(self.model.shortterm).max(MIN_WINDOW));
     }
 
-    /// Returns the volume, raised to at least three times what the host hands out at once (QuantizationBudget).
+    /// Returns the volume, raised to at least three times what the host hands out at once (QuantizationBudget): TCP's
+    /// budget. QUIC's is one time in the simplest case, but nothing tells a controller whose it is.
     fn quantize(&self, volume: u32) -> u32 {
         let mss = f64::from(self.start.mss.max(1));
         let quantum = (self.pacing.rate * 0.001).min(65_536.0 / mss).max(2.0);
@@ -414,7 +412,7 @@ impl Bbr3 {
     }
 
     /// A segment is taken for lost (HandleLostPacket).
-    fn on_lost(&mut self, lost: &LostSegment) {
+    fn on_lost(&mut self, now: Time, lost: &LostSegment) {
         let first = !self.model.loss_in_round;
         if first {
             self.model.begin_loss_round();
@@ -429,7 +427,7 @@ impl Bbr3 {
         let before = f64::from(lost.tx_in_flight.saturating_sub(1));
         let lost_before = f64::from(lost.lost_since.saturating_sub(1));
         let prefix = (LOSS_THRESHOLD * before - lost_before) / (1.0 - LOSS_THRESHOLD);
-        self.handle_too_high((before + prefix).max(0.0) as u32, lost.app_limited);
+        self.handle_too_high(now, (before + prefix).max(0.0) as u32, lost.app_limited);
     }
 }
 
@@ -452,7 +450,6 @@ impl CongestionController for Bbr3 {
         }
         self.before.state = sample.state;
         self.before_loss.goes_on &= retransmits(sample.state);
-        self.cycle.now = sample.now;
         self.update(sample);
         if self.pacing.awaits(sample.srtt) {
             self.initial_pacing(self.window.size, sample.srtt);
@@ -471,7 +468,7 @@ impl CongestionController for Bbr3 {
                 }
             }
             Event::Starts { app_limited: true, .. } => self.restart_from_idle(now),
-            Event::Lost(lost) => self.on_lost(&lost),
+            Event::Lost(lost) => self.on_lost(now, &lost),
             // A loss changes no threshold.
             Event::Congestion(congestion) if congestion.cause != Cause::Mark => {
                 self.save_before_loss(true);

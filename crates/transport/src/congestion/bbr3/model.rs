@@ -38,8 +38,9 @@ pub(super) struct Model {
     pub(super) loss_round_start: bool,
     loss_round_end: u64,
     pub(super) delivered: u64,
-    /// Samples of segments sent before this total was delivered are too low: they were limited by a probe.
-    pub(super) limited_until: u64,
+    /// Samples of segments sent when a total from the first to the second was delivered are too low: a probe of the
+    /// round-trip time limited them.
+    limited: (u64, u64),
     extra: MaxFilter<10>,
     extra_since: Time,
     extra_delivered: u64,
@@ -67,7 +68,7 @@ impl Model {
             loss_round_start: false,
             loss_round_end: 0,
             delivered: 0,
-            limited_until: 0,
+            limited: (1, 0),
             extra: MaxFilter::new(),
             extra_since: Time::ZERO,
             extra_delivered: 0,
@@ -81,7 +82,16 @@ impl Model {
     }
 
     pub(super) fn app_limited(&self, rate: &RateSample) -> bool {
-        rate.app_limited || rate.prior_delivered < self.limited_until
+        let (from, until) = self.limited;
+        rate.app_limited || (from..=until).contains(&rate.prior_delivered)
+    }
+
+    /// What is sent from now on, until more than what is in flight is delivered, is limited
+    /// (MarkConnectionAppLimited).
+    pub(super) fn limit(&mut self, in_flight: u32) {
+        let (from, until) = self.limited;
+        let goes_on = (from..=until).contains(&self.delivered);
+        self.limited = (if goes_on { from } else { self.delivered }, self.delivered + u64::from(in_flight));
     }
 
     /// Takes the delivery rate of an acknowledgment into the model, and counts round trips

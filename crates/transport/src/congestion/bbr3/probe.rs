@@ -149,7 +149,7 @@ impl Bbr3 {
     }
 
     /// A probe has lost too much: the safe volume falls (HandleInflightTooHigh).
-    pub(super) fn handle_too_high(&mut self, in_flight: u32, app_limited: bool) {
+    pub(super) fn handle_too_high(&mut self, now: Time, in_flight: u32, app_limited: bool) {
         self.cycle.too_high = true;
         self.cycle.is_probe_sample = false;
         if !app_limited {
@@ -158,7 +158,7 @@ impl Bbr3 {
         }
         if self.state == State::Up {
             self.before_loss.state = Some(State::Up);
-            self.start_down(self.cycle.now);
+            self.start_down(now);
         }
     }
 
@@ -184,8 +184,8 @@ impl Bbr3 {
     /// Begins a probe of the round-trip time when one is due (CheckProbeRTT).
     pub(super) fn check_probe_rtt(&mut self, sample: &AckSample) {
         if self.state != State::ProbeRtt && self.probe_rtt.expired && !self.idle_restart {
-            self.save_window();
             self.state = State::ProbeRtt;
+            self.save_window();
             self.probe_rtt.until = None;
             self.cycle.feedback = Feedback::Stopping;
             self.model.start_round();
@@ -199,7 +199,7 @@ impl Bbr3 {
     }
 
     fn handle_probe_rtt(&mut self, sample: &AckSample) {
-        self.model.limited_until = sample.delivered_total + u64::from(sample.in_flight.max(1));
+        self.model.limit(sample.in_flight);
         if self.probe_rtt.until.is_some() {
             self.probe_rtt.round_done |= self.model.round_start;
             if self.probe_rtt.round_done {

@@ -112,7 +112,7 @@ fn a_reduction_within_a_recovery_is_an_episode_of_its_own() {
 }
 
 /// "Exiting Startup Based on Packet Loss": at the first acknowledgment of what was sent in recovery, not at the round
-/// trip's end that comes first. TCP's recovery begins before an acknowledgment and goes on; QUIC's begins after one, and
+/// trip's end that comes first. TCP's recovery begins before an acknowledgment and goes on. QUIC's begins after one and
 /// ends with that of the first packet that was sent in it.
 #[test]
 fn startup_ends_after_a_whole_round_trip_of_recovery() {
@@ -170,4 +170,49 @@ fn a_burst_of_losses_does_not_end_startup() {
         on_lossy_ack(&mut bbr, ms, ms, CongestionState::Recovery, if ms < 194 || ms == 290 { 10 } else { 0 });
     }
     assert_eq!(bbr.state, State::Startup);
+}
+
+/// MarkConnectionAppLimited: P.is_app_limited of what was sent before a probe of the round-trip time is false.
+#[test]
+fn a_probe_of_the_round_trip_time_limits_what_is_sent_in_it() {
+    let mut model = Model::new();
+    let limits = |model: &Model| {
+        let is_limited = |total: &u64| {
+            model.app_limited(&RateSample {
+                delivered: 1,
+                lost: 0,
+                prior_delivered: *total,
+                tx_in_flight: 1,
+                interval: None,
+                app_limited: false,
+                retransmitted: false,
+            })
+        };
+        let limited: Vec<u64> = (0..3000).filter(is_limited).collect();
+        limited.first().copied().zip(limited.last().copied())
+    };
+    assert_eq!(limits(&model), None);
+    for (delivered, in_flight, limited) in [(1000, 50, (1000, 1050)), (1040, 20, (1000, 1060)), (2000, 0, (2000, 2000))]
+    {
+        model.delivered = delivered;
+        model.limit(in_flight);
+        assert_eq!(limits(&model), Some(limited));
+    }
+}
+
+/// CheckProbeRTT: SaveCwnd() comes after EnterProbeRTT(), where it keeps the larger window.
+#[test]
+fn a_probe_of_the_round_trip_time_keeps_the_best_window_known() {
+    let mut bbr = probing();
+    bbr.before.window = 300;
+    on_ack(&mut bbr, 5200, 300, CongestionState::Open);
+    assert_eq!((bbr.state, bbr.before.window), (State::ProbeRtt, 300));
+}
+
+/// The cycle begins with the loss, not with the acknowledgment before.
+#[test]
+fn a_cycle_begins_with_the_loss_that_ends_a_probe() {
+    let mut bbr = probing();
+    lose(&mut bbr, 150, 10);
+    assert_eq!((bbr.state, bbr.cycle.since), (State::Down, Time::ZERO + Duration::from_millis(150)));
 }
