@@ -327,11 +327,10 @@ impl Place {
         id
     }
 
-    /// The next instant up to `until` at which a packet comes to the gateway, if the last hop is late and nothing else
-    /// is due by then. `None` says nothing.
+    /// The next instant up to `until` at which a packet comes to the gateway, if nothing else is due by then. `None`
+    /// says nothing.
     #[inline]
     pub(super) fn next_uplink_alone(&self, until: Time, schedule: &mut Schedule) -> Option<Time> {
-        self.late?;
         schedule.next_alone(self.machines.uplink, until)
     }
 

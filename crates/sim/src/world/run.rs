@@ -123,14 +123,22 @@ impl World {
     }
 
     #[inline(never)]
-    fn arrive_at_gateway(&mut self, mut now: Time, place: u32, until: Time) {
-        loop {
+    fn arrive_at_gateway(&mut self, now: Time, place: u32, until: Time) {
+        while let Some(id) = self.under.network.place(place).poll_uplink(now, &mut self.under.schedule) {
+            self.arrive(now, id);
+        }
+        if self.under.network.place(place).is_late() {
+            self.go_on_at_gateway(place, until);
+        }
+    }
+
+    /// What comes to the gateway next, as long as nothing else is due before it.
+    #[inline(never)]
+    fn go_on_at_gateway(&mut self, place: u32, until: Time) {
+        while let Some(now) = self.under.network.place(place).next_uplink_alone(until, &mut self.under.schedule) {
+            self.now = now;
             while let Some(id) = self.under.network.place(place).poll_uplink(now, &mut self.under.schedule) {
                 self.arrive(now, id);
-            }
-            match self.under.network.place(place).next_uplink_alone(until, &mut self.under.schedule) {
-                Some(next) => (self.now, now) = (next, next),
-                None => break,
             }
         }
     }
