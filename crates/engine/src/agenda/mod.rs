@@ -185,14 +185,15 @@ impl Agenda {
     }
 
     /// Takes the next wake-up at or before `until` if it is certain to be that of `machine`, which wakes for nearly
-    /// every packet, and no other is due at the same instant. `None` says nothing: [`Agenda::next_until`] is to be
-    /// asked.
+    /// every packet, at an instant after now, and no other is due then. `None` says nothing: [`Agenda::next_until`] is
+    /// to be asked.
     #[inline]
     pub fn next_alone(&mut self, machine: MachineId, until: Time) -> Option<Time> {
         let number = machine.0 as usize;
         let at = *self.frequent[..self.frequents].get(number)?;
         let others = self.frequent.iter().filter(|&&other| other <= at).count();
-        if others > 1 || self.first.at <= at || self.first_is_woken || at > until || at == Time::MAX {
+        let alone = others == 1 && at < self.first.at && !self.first_is_woken;
+        if !alone || at <= self.now || at > until || at == Time::MAX {
             return None;
         }
         self.frequent[number] = Time::MAX;

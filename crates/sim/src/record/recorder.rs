@@ -17,8 +17,8 @@ use crate::packet::{LINKS, Link, Packet, Payload, Way};
 pub(crate) struct Recorder {
     /// What applications and timers do.
     done: Digest,
-    /// The packets that were sent, and what became of them, by link: each apart, because users may tell later than
-    /// others what they send and what has come to them.
+    /// The packets that were sent, and what became of them, by link: each apart, because what happens at a place where
+    /// packets come late is told late.
     sent: [Digest; LINKS],
     became: [Digest; LINKS],
     /// Events that are no packet's beginning or end.

@@ -21,8 +21,8 @@ report! {
         simulated_s: f64,
         /// Whether the run was stopped before its end.
         partial: bool,
-        /// A hash over all events, of what is sent and of what becomes of it, each in order. Two runs have the same one
-        /// only if the same happened at the same nanoseconds.
+        /// A hash over all events, of what is sent over each link and of what becomes of it, each in order. Two runs
+        /// have the same one only if the same happened at the same nanoseconds.
         digest: String,
         /// Warnings: what to check before trusting the result.
         warnings: Vec<String>,

@@ -93,7 +93,7 @@ fn rest_of_users(config: &ScenarioConfig, kinds: &[FlowKind]) -> Option<Duration
         if !only_takes || entry.pep.is_some() || kind.upload {
             None
         } else if kind.protocol.answers() {
-            kind.protocol.rest()
+            kind.protocol.shortest_timer()
         } else {
             Some(Duration::MAX)
         }

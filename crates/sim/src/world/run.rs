@@ -93,14 +93,20 @@ impl World {
         self.under.network.place(place).schedule_late(&mut self.under.schedule);
     }
 
-    /// All that came and left by `now` is told, and from now on packets enter and leave last hops in time.
-    pub(super) fn run_in_time(&mut self, now: Time) {
+    /// All that came and left by `now` is told.
+    fn catch_up_everywhere(&mut self, now: Time) {
         for place in 0..self.under.network.places.len() as u32 {
             if self.under.network.place(place).is_late() {
                 self.catch_up(now, place);
-                self.under.network.place(place).run_in_time(&mut self.under.schedule);
             }
         }
+    }
+
+    /// All that came and left by `now` is told, and from now on packets enter and leave last hops in time.
+    pub(super) fn run_in_time(&mut self, now: Time) {
+        self.catch_up_everywhere(now);
+        let Underlay { network, schedule, .. } = &mut self.under;
+        network.places.iter_mut().for_each(|place| place.run_in_time(schedule));
     }
 
     fn leave_last_hop(&mut self, now: Time, place: u32) {
@@ -216,7 +222,8 @@ impl World {
         (site.link(way) == Link::Uplink && self.under.network.place(place).is_late()).then_some(place)
     }
 
-    /// Whether the timer for which an endpoint is woken is due, after all packets that have come by `now`.
+    /// Whether the timer for which an endpoint is woken is due, after all packets that have come by `now`. It is armed
+    /// again meanwhile: an endpoint tells of its timer only if that changes.
     fn is_due(&mut self, now: Time, endpoint: EndpointId) -> bool {
         let Some(place) = self.late_place(endpoint) else { return true };
         let machine = self.connections.end(endpoint.connection, endpoint.way).machine();
@@ -335,11 +342,7 @@ impl World {
     }
 
     fn sample(&mut self, now: Time) {
-        for place in 0..self.under.network.places.len() as u32 {
-            if self.under.network.place(place).is_late() {
-                self.catch_up(now, place);
-            }
-        }
+        self.catch_up_everywhere(now);
         let World { under, flows, kinds, connections, applications, .. } = self;
         let Underlay { network: Network { places, .. }, ledger, schedule } = under;
         let Recorder { series: Some(series), flows: records, .. } = &mut ledger.recorder else { return };
@@ -432,9 +435,12 @@ mod tests {
             flows in 1u32..6,
             profile in prop_oneof![Just("classic"), Just("linux"), Just("fack"), Just("ns2-linux")],
             congestion in prop_oneof![Just("newreno"), Just("cubic"), Just("bbr"), Just("westwood")],
-            delayed in prop_oneof![Just("false"), Just("true"), Just("\"10 ms\""), Just("\"300 ms\"")],
+            delayed in prop_oneof![Just("false"), Just("true"), Just("\"10 ms\""), Just("\"500 ms\"")],
             voices in 0u32..3,
-            size in prop_oneof![Just(""), Just(", size = \"300 kB\"")],
+            size in prop_oneof![
+                Just(String::new()), (1u32..300_000).prop_map(|size| format!(", size = \"{size} B\""))
+            ],
+            initial_rto in prop_oneof![Just(1000), 1u32..1000],
             series in any::<bool>(),
         ) {
             let voice = match voices {
@@ -462,6 +468,7 @@ mod tests {
                 congestion  = "{congestion}"
                 profile     = "{profile}"
                 delayed_ack = {delayed}
+                initial_rto = "{initial_rto} ms"
                 {voice}"#
             );
             let (late, in_time) = (recorded(&text, true), recorded(&text, false));

@@ -72,6 +72,11 @@ impl Kind for ExternalConfig {
         Growth::Delay
     }
 
+    /// It may.
+    fn has_timer(&self) -> bool {
+        true
+    }
+
     fn marks(&self) -> Option<Ecn> {
         match self.marks {
             Codepoint::None => None,

@@ -57,6 +57,11 @@ pub trait Kind {
     /// Fills in what is not given and differs between profiles.
     fn resolve(&mut self, _profile: Profile) {}
 
+    /// Whether its controllers may have a timer of their own ([`Needs::timer`]).
+    fn has_timer(&self) -> bool {
+        false
+    }
+
     /// Returns how the window moves between losses.
     fn growth(&self) -> Growth {
         Growth::Acknowledged

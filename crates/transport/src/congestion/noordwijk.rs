@@ -55,6 +55,10 @@ impl Kind for NoordwijkConfig {
         Ok(())
     }
 
+    fn has_timer(&self) -> bool {
+        true
+    }
+
     fn build(&self, start: Start) -> Box<dyn CongestionController> {
         Box::new(Noordwijk::new(self, start))
     }

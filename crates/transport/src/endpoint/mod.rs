@@ -138,9 +138,9 @@ pub trait Transport: Debug + Send + Sync {
         true
     }
 
-    /// The shortest time after a packet for which an end sets a timer whose application only takes what arrives; `None`
-    /// if none is promised.
-    fn rest(&self) -> Option<Duration> {
+    /// The shortest time after a packet for which an end sets a timer whose application only takes what arrives: for a
+    /// delayed acknowledgment, in the handshake, or for its controller. `None` if none is promised.
+    fn shortest_timer(&self) -> Option<Duration> {
         None
     }
 

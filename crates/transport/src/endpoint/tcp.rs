@@ -12,7 +12,9 @@ use super::{
 };
 use crate::congestion::FindControl;
 pub use crate::tcp::TcpConfig;
-use crate::tcp::{Arrival, Connection, Counters, InPlace, Info, MAX_WINDOW, PeerMemory, Segment, Settings, State};
+use crate::tcp::{
+    Arrival, Connection, Counters, InPlace, Info, MAX_WINDOW, MOST_DELAY, PeerMemory, Segment, Settings, State,
+};
 
 impl Kind for TcpConfig {
     fn check(&self) -> Result<(), FieldError> {
@@ -65,11 +67,15 @@ impl Transport for Tcp {
         self.settings.mss
     }
 
-    /// Returns what a handshake waits for, or half of the delay of acknowledgments: they wait as long at least.
-    fn rest(&self) -> Option<Duration> {
+    /// Returns the shorter of two: what the handshake waits for, and what an acknowledgment does, whose delay adapts
+    /// down to half of that given and to 200 ms where it is given longer.
+    fn shortest_timer(&self) -> Option<Duration> {
+        if self.settings.congestion.entry().has_timer() {
+            return None;
+        }
         let handshake = self.settings.initial_rto.min(self.settings.max_rto);
         let longest = self.settings.delayed_ack.longest();
-        Some(longest.map_or(handshake, |delay| handshake.min(delay / 2)))
+        Some(longest.map_or(handshake, |delay| handshake.min(delay / 2).min(MOST_DELAY)))
     }
 
     fn unopened_end(&self) -> Box<dyn Endpoint> {

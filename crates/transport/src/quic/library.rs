@@ -35,16 +35,11 @@ impl Settings {
     pub fn payload_bytes(&self) -> u32 {
         self.mtu() - (1 + CID_LEN as u32 + 2) - 8 - super::handshake::TAG as u32
     }
-
-    /// Whether what arrives is taken from the library in order, so that what waits for a gap holds back the window of
-    /// the receiver. A larger window would have the library end the connection at the first long gap.
-    pub fn reads_in_order(&self) -> bool {
-        self.config.receive_window.get() <= MOST_PIECES * u64::from(self.payload_bytes())
-    }
 }
 
-/// So many pieces of a stream wait in the library at most for one that is missing; with another it ends the connection.
-const MOST_PIECES: u64 = 2048;
+/// So many pieces of a stream may wait in the library for one that is missing: with more than 2,048 it ends the
+/// connection, and a datagram brings some more.
+pub(super) const MOST_PIECES: u64 = 2000;
 
 /// The most bytes that a sender buffers, beside the window of the receiver.
 const SEND_WINDOW: u64 = 64 << 20;

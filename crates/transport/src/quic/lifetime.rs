@@ -54,7 +54,7 @@ pub enum EndCause {
     VersionMismatch,
     /// No identifiers of connections were left.
     NoIdentifiers,
-    /// The library's own limits, such as the 2,048 pieces of a stream that wait in it for another.
+    /// The library's own limits.
     InternalError,
     /// Another error of RFC 9000 section 20.1, as `flow-control-error`.
     Error(String),

@@ -8,11 +8,14 @@ pub(super) struct Received {
     next: u64,
     /// Ranges beyond `next` by their first bytes; they neither touch nor overlap.
     ahead: BTreeMap<u64, u64>,
+    /// How many pieces have arrived, copies included.
+    pub pieces: u64,
 }
 
 impl Received {
     /// These bytes arrive.
     pub fn add(&mut self, mut start: u64, mut end: u64) {
+        self.pieces += 1;
         if end <= self.next || start >= end {
             return;
         }
@@ -29,6 +32,11 @@ impl Received {
         } else {
             self.ahead.insert(start, end);
         }
+    }
+
+    /// One past the last byte that has arrived.
+    pub fn end(&self) -> u64 {
+        self.ahead.last_key_value().map_or(self.next, |(_, end)| *end)
     }
 
     /// How many bytes have arrived before the first that has not.
@@ -62,6 +70,7 @@ mod tests {
                     prop_assert_eq!(received.has(offset), bytes.contains(&offset), "byte {}", offset);
                 }
             }
+            prop_assert_eq!(received.end(), bytes.last().map_or(0, |last| last + 1));
             prop_assert_eq!(received.in_order(), (0..).find(|byte| !bytes.contains(byte)).unwrap_or(0));
             prop_assert!(received.ahead.keys().all(|start| *start > received.next));
         }

@@ -52,6 +52,10 @@ pub(super) struct Stream {
     pub reads: u64,
     /// The bytes that the library has handed out in this connection.
     pub taken: Received,
+    /// Of the pieces that have arrived in this connection, those that do not wait in the library for one that is missing.
+    pub settled: u64,
+    /// So many have waited that what arrives is taken from the library at once, in any order.
+    pub takes_at_once: bool,
     /// Where what the application had read ended when it wrote last.
     pub answered: u64,
 }
@@ -109,6 +113,7 @@ impl Stream {
         (self.id, self.written, self.from) = (None, 0, from);
         (self.closed, self.finished) = (false, false);
         (self.reads, self.taken) = (reads, Received::default());
+        (self.settled, self.takes_at_once) = (0, false);
         self.has = self.has.max(reads);
     }
 }

@@ -77,7 +77,7 @@ enum Due {
 }
 
 /// The upper limit of an acknowledgment's delay, and the limit before the end of a burst has been seen.
-const MOST_DELAY: Duration = Duration::from_millis(200);
+pub(crate) const MOST_DELAY: Duration = Duration::from_millis(200);
 const MOST_PATIENCE: Duration = Duration::from_millis(500);
 /// TS.Recent is no measure of age after this long without traffic (RFC 7323 section 5.5).
 const PAWS_IDLE: Duration = Duration::from_secs(24 * 24 * 3600);

@@ -475,7 +475,7 @@ impl CongestionController for Bbr3 {
                 let recovery = Recovery { since: now, delivered: self.model.delivered, loss_events: 0 };
                 self.recovery = (congestion.cause == Cause::Loss).then_some(recovery);
             }
-            Event::TimedOut => self.before.state = CongestionState::Loss,
+            Event::TimedOut => (self.before.state, self.recovery) = (CongestionState::Loss, None),
             Event::Undone => self.on_spurious_loss(),
             _ => (),
         }

@@ -68,7 +68,7 @@ impl Model {
             loss_round_start: false,
             loss_round_end: 0,
             delivered: 0,
-            limited: (1, 0),
+            limited: (1, 0), // none
             extra: MaxFilter::new(),
             extra_since: Time::ZERO,
             extra_delivered: 0,

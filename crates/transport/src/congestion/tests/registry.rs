@@ -106,6 +106,15 @@ fn every_controller_fills_a_path() {
     }
 }
 
+/// A kind says whether its controllers may have a timer, before there is one.
+#[test]
+fn only_kinds_that_say_so_have_timers() {
+    for kind in CongestionConfig::ALL {
+        let has = Drive::of_kind(kind, 10).rig.needs.timer;
+        assert!(!has || config(kind).entry().has_timer(), "{kind}");
+    }
+}
+
 /// Every loss pattern is survived: the path goes on delivering.
 #[test]
 fn every_controller_goes_on_through_losses() {

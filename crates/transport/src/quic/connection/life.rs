@@ -121,6 +121,7 @@ impl Connection {
         let start = Start { settings, clock, now, entropy, side, resumes, server: self.other_address };
         self.library = Library::new(&start, self.control.clone());
         self.sending.forget_datagrams(self.waiting.len());
+        self.arrived.streams.values_mut().for_each(|received| received.pieces = 0);
         (self.established, self.over, self.validating) = (false, false, None);
         self.resume = Some(Arc::new(resume));
         self.control

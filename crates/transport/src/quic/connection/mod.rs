@@ -282,15 +282,19 @@ impl Connection {
 
     /// Takes what has arrived on a stream, and tells of what has in order.
     fn read(&mut self, now: Time, id: StreamId) {
-        let (name, in_order) = (self.name(id), self.settings.reads_in_order());
-        let Connection { library, streams, .. } = self;
+        let name = self.name(id);
+        let Connection { library, streams, arrived, .. } = self;
         let (_, noq) = library.live.as_mut().expect("asked where there is one");
+        let (stream, arrived) = (streams.entry(name).or_default(), arrived.streams.entry(name).or_default());
+        stream.takes_at_once |= arrived.pieces.saturating_sub(stream.settled) > library::MOST_PIECES;
         let mut arriving = noq.recv_stream(id);
-        let Ok(mut chunks) = arriving.read(in_order) else { return };
-        let stream = streams.entry(name).or_default();
+        let Ok(mut chunks) = arriving.read(!stream.takes_at_once) else { return };
         loop {
             match chunks.next(usize::MAX) {
-                Ok(Some(chunk)) => stream.taken.add(chunk.offset, chunk.offset + chunk.bytes.len() as u64),
+                Ok(Some(chunk)) => {
+                    stream.taken.add(chunk.offset, chunk.offset + chunk.bytes.len() as u64);
+                    stream.settled += 1;
+                }
                 Ok(None) => {
                     stream.ended = true;
                     break;
@@ -299,6 +303,9 @@ impl Connection {
             }
         }
         let _ = chunks.finalize(); // everything is sent that there is, in any case
+        if stream.reads + stream.taken.in_order() == arrived.end() {
+            stream.settled = arrived.pieces;
+        }
         let new = stream.read();
         if new > 0 {
             self.grown.insert(name, stream.delivered);
