@@ -52,7 +52,8 @@ pub(super) struct Stream {
     pub reads: u64,
     /// The bytes that the library has handed out in this connection.
     pub taken: Received,
-    /// Of the pieces that have arrived in this connection, those that do not wait in the library for one that is missing.
+    /// Of the pieces that have arrived in this connection, those that do not wait in the library for one that is
+    /// missing.
     pub settled: u64,
     /// So many have waited that what arrives is taken from the library at once, in any order.
     pub takes_at_once: bool,

@@ -355,9 +355,9 @@ impl Core {
             (false, true) => (Cause::Mark, CongestionState::Cwr),
             (false, false) => (Cause::Loss, CongestionState::Recovery),
         };
-        // Persistent congestion within a reduction leaves the threshold as it is (RFC 9002 appendix B.8). The RFC forgets
-        // then when the reduction began; here its beginning is now, so that losses from before do not take the
-        // threshold down to half of two packets.
+        // Persistent congestion within a reduction leaves the threshold as it is (RFC 9002 appendix B.8). The RFC
+        // forgets then when the reduction began; here its beginning is now, so that losses from before do not take
+        // the threshold down to half of two packets.
         if is_new {
             let window = *controller.window();
             self.prior = Some((window.size, window.threshold));
