@@ -8,17 +8,17 @@ pub(super) struct Received {
     next: u64,
     /// Ranges beyond `next` by their first bytes; they neither touch nor overlap.
     ahead: BTreeMap<u64, u64>,
-    /// How many pieces have arrived, copies included.
+    /// How many pieces have arrived of which not all was there in order.
     pub pieces: u64,
 }
 
 impl Received {
     /// These bytes arrive.
     pub fn add(&mut self, mut start: u64, mut end: u64) {
-        self.pieces += 1;
         if end <= self.next || start >= end {
             return;
         }
+        self.pieces += 1;
         if start <= self.next && self.ahead.is_empty() {
             self.next = end;
             return;
