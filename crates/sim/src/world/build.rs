@@ -66,8 +66,8 @@ pub(crate) fn build(plan: &Plan, seed: u64, scripts: &mut dyn Scripts) -> Result
     let places = flows.iter().filter(|flow| kinds[flow.kind as usize].protocol.follows_gateways());
     let places: BTreeSet<u32> = places.map(|flow| kinds[flow.kind as usize].place).collect();
     places.into_iter().for_each(|place| network.place(place).follow_gateways());
-    if let (Some(rest), [place]) = (rest_of_users(config, &kinds), network.places.as_mut_slice()) {
-        place.run_late(rest);
+    if let (Some(timer), [place]) = (shortest_timer_of_users(config, &kinds), network.places.as_mut_slice()) {
+        place.run_late(timer);
     }
     let mut world = World {
         now: Time::ZERO,
@@ -87,8 +87,8 @@ pub(crate) fn build(plan: &Plan, seed: u64, scripts: &mut dyn Scripts) -> Result
 
 /// If users only take what comes and acknowledge it: how long after a packet a timer of theirs is due at the earliest;
 /// [`Duration::MAX`] if they do not even acknowledge.
-fn rest_of_users(config: &ScenarioConfig, kinds: &[FlowKind]) -> Option<Duration> {
-    let rest = |(entry, kind): (&FlowConfig, &FlowKind)| {
+fn shortest_timer_of_users(config: &ScenarioConfig, kinds: &[FlowKind]) -> Option<Duration> {
+    let shortest = |(entry, kind): (&FlowConfig, &FlowKind)| {
         let only_takes = matches!(entry.traffic.entry().needs(), Needs::ByteStream | Needs::Datagrams { .. });
         if !only_takes || entry.pep.is_some() || kind.upload {
             None
@@ -98,7 +98,7 @@ fn rest_of_users(config: &ScenarioConfig, kinds: &[FlowKind]) -> Option<Duration
             Some(Duration::MAX)
         }
     };
-    config.flows.iter().zip(kinds).map(rest).try_fold(Duration::MAX, |least, rest| Some(least.min(rest?)))
+    config.flows.iter().zip(kinds).map(shortest).try_fold(Duration::MAX, |least, timer| Some(least.min(timer?)))
 }
 
 /// Random streams for what chance decides on the last hop.

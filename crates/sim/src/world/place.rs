@@ -85,15 +85,15 @@ impl Place {
     }
 
     /// For a place whose users do nothing but take what comes and acknowledge it, where no timer of theirs is due
-    /// sooner than `rest` after a packet ([`Duration::MAX`] if they do not even acknowledge): as long as nobody looks
+    /// sooner than `timer` after a packet ([`Duration::MAX`] if they do not even acknowledge): as long as nobody looks
     /// at it, and if path and last hop allow it, neither the pipe between them nor the last hop wakes for a packet.
     /// [`Place::poll_late`] tells later what became of many, each at its own instant.
-    pub(super) fn run_late(&mut self, rest: Duration) {
+    pub(super) fn run_late(&mut self, timer: Duration) {
         let Some(delay) = self.path.steady_delay().filter(|_| self.last_hop.takes_late()) else { return };
-        if rest == Duration::MAX {
+        if timer == Duration::MAX {
             self.late = Some(Late { within: None, armed: false });
         } else if self.return_link.is_none() {
-            let within = rest.min(delay + self.hop.delay(Time::ZERO));
+            let within = timer.min(delay + self.hop.delay(Time::ZERO));
             self.late = Some(Late { within: Some(within), armed: false });
         }
     }

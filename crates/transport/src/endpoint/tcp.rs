@@ -13,7 +13,7 @@ use super::{
 use crate::congestion::FindControl;
 pub use crate::tcp::TcpConfig;
 use crate::tcp::{
-    Arrival, Connection, Counters, InPlace, Info, MAX_WINDOW, MOST_DELAY, PeerMemory, Segment, Settings, State,
+    Arrival, Connection, Counters, InPlace, Info, MAX_WINDOW, PeerMemory, Segment, Settings, State, shortest_wait,
 };
 
 impl Kind for TcpConfig {
@@ -67,15 +67,13 @@ impl Transport for Tcp {
         self.settings.mss
     }
 
-    /// Returns the shorter of two: what the handshake waits for, and what an acknowledgment does, whose delay adapts
-    /// down to half of that given and to 200 ms where it is given longer.
+    /// Returns the shorter of two: what the handshake waits for, and what a delayed acknowledgment does.
     fn shortest_timer(&self) -> Option<Duration> {
         if self.settings.congestion.entry().has_timer() {
             return None;
         }
         let handshake = self.settings.initial_rto.min(self.settings.max_rto);
-        let longest = self.settings.delayed_ack.longest();
-        Some(longest.map_or(handshake, |delay| handshake.min(delay / 2).min(MOST_DELAY)))
+        Some(shortest_wait(&self.settings).map_or(handshake, |wait| wait.min(handshake)))
     }
 
     fn unopened_end(&self) -> Box<dyn Endpoint> {

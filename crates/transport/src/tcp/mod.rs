@@ -25,5 +25,5 @@ pub use fast_open::{Cookie, FastOpenOption, PeerMemory};
 pub(crate) use info::Arrival;
 pub use info::{Counters, InPlace, Info, State};
 pub use option::AccEcnOption;
-pub(crate) use recv::MOST_DELAY;
+pub(crate) use recv::shortest_wait;
 pub use segment::{Flags, SackBlocks, Segment, SynOptions};

@@ -77,10 +77,16 @@ enum Due {
 }
 
 /// The upper limit of an acknowledgment's delay, and the limit before the end of a burst has been seen.
-pub(crate) const MOST_DELAY: Duration = Duration::from_millis(200);
+const MOST_DELAY: Duration = Duration::from_millis(200);
 const MOST_PATIENCE: Duration = Duration::from_millis(500);
 /// TS.Recent is no measure of age after this long without traffic (RFC 7323 section 5.5).
 const PAWS_IDLE: Duration = Duration::from_secs(24 * 24 * 3600);
+
+/// The shortest time that a delayed acknowledgment waits, `None` if none does: patience falls to half of what is given
+/// (`Receiver::note_arrival`), and what is given longer may be cut to [`MOST_DELAY`].
+pub(crate) fn shortest_wait(settings: &Settings) -> Option<Duration> {
+    settings.delayed_ack.longest().map(|delay| (delay / 2).min(MOST_DELAY))
+}
 
 impl Receiver {
     pub(super) fn new(settings: &Settings) -> Receiver {

@@ -18,7 +18,7 @@ pub enum DelayedAck {
 
 impl DelayedAck {
     /// Returns the longest time that an acknowledgment waits; `None` if it does not wait.
-    pub(crate) fn longest(self) -> Option<Duration> {
+    pub(in crate::tcp) fn longest(self) -> Option<Duration> {
         match self {
             DelayedAck::Off => None,
             DelayedAck::After(delay) => Some(delay),
