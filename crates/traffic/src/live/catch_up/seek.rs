@@ -6,7 +6,7 @@ use units::Duration;
 
 use super::Kind;
 
-/// Leaves out frames as soon as it is so far behind, up to the one that should be shown.
+/// Leaves out frames as soon as it is so far behind, up to the one that should be shown, or the newest that is there.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Seek {
