@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 # So that a run takes some milliseconds: what would make it long.
 # Kinds of traffic that a byte stream cannot carry.
-_BY_DATAGRAMS = {"voice", "game"}
+_BY_DATAGRAMS = ("voice", "game")
 _MOST_COUNT = 12
 _SPANS = ("50 ms", "100 ms", "200 ms", "400 ms")
 _RATES = ("64 kbit/s", "1 Mbit/s", "10 Mbit/s", "50 Mbit/s", "200 Mbit/s")
