@@ -9,10 +9,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{BitRate, Duration, Time};
 
-use super::bbr_both::{Before, FullPipe, MARGIN, MIN_WINDOW, Pacing, approach, measured, retransmits};
+use super::bbr_both::{Before, FullPipe, Limited, MARGIN, MIN_WINDOW, Pacing, approach, measured, retransmits};
 use super::filter::{MaxFilter, fraction};
 use super::{
-    AckSample, CongestionController, CongestionState, Event, Kind, Needs, RateSample, Start, Window, bit_rate,
+    AckSample, CongestionController, CongestionState, Event, Kind, Needs, Start, Window, bit_rate,
 };
 
 /// A model of the path's bandwidth and round-trip time that paces segments; losses do not slow it (version 1, as in
@@ -82,8 +82,7 @@ pub struct Bbr {
     /// The round-trip time is probed until then, once what is in flight has fallen, and for a round trip at least.
     probe_rtt_until: Option<Time>,
     probe_rtt_round: bool,
-    /// Samples of segments sent before this total was delivered are too low: they were limited by the probe.
-    limited_until: u64,
+    limited: Limited,
     idle_restart: bool,
     conserves: bool,
     before: Before,
@@ -113,7 +112,7 @@ impl Bbr {
             drawn: 0,
             probe_rtt_until: None,
             probe_rtt_round: false,
-            limited_until: 0,
+            limited: Limited::default(),
             idle_restart: false,
             conserves: false,
             before: Before::new(),
@@ -162,13 +161,9 @@ impl Bbr {
             self.conserves = false;
         }
         let bandwidth = f64::from(rate.delivered) / interval.as_secs_f64();
-        if !self.app_limited(rate) || bandwidth >= self.bandwidth.max() {
+        if !self.limited.holds(rate) || bandwidth >= self.bandwidth.max() {
             self.bandwidth.update(self.rounds, bandwidth);
         }
-    }
-
-    fn app_limited(&self, rate: &RateSample) -> bool {
-        rate.app_limited || rate.prior_delivered < self.limited_until
     }
 
     /// A phase of the cycle lasts a round-trip time; the one that probes goes on until the path holds more or loses
@@ -195,7 +190,7 @@ impl Bbr {
     }
 
     fn check_full(&mut self, sample: &AckSample) {
-        let limited = sample.rate.as_ref().is_some_and(|rate| self.app_limited(rate));
+        let limited = sample.rate.as_ref().is_some_and(|rate| self.limited.holds(rate));
         if self.full || !self.round_start || limited {
             return;
         }
@@ -242,7 +237,7 @@ impl Bbr {
     }
 
     fn probe_rtt(&mut self, sample: &AckSample) {
-        self.limited_until = sample.delivered_total + u64::from(sample.in_flight.max(1));
+        self.limited.begin(sample.delivered_total, sample.in_flight);
         if self.probe_rtt_until.is_some() {
             self.probe_rtt_round |= self.round_start;
             if self.probe_rtt_round {

@@ -67,6 +67,28 @@ impl FullPipe {
     }
 }
 
+/// The segments that were sent while a probe of the round-trip time kept the window small: samples of them are too low.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Limited {
+    /// The totals that were delivered when they were sent, from the first to the second.
+    totals: Option<(u64, u64)>,
+}
+
+impl Limited {
+    /// What is sent from now on, until more than what is in flight is delivered, is limited (MarkConnectionAppLimited
+    /// of draft-ietf-ccwg-bbr, `tp->app_limited` of Linux).
+    pub fn begin(&mut self, delivered: u64, in_flight: u32) {
+        let from =
+            self.totals.filter(|&(from, until)| (from..=until).contains(&delivered)).map_or(delivered, |it| it.0);
+        self.totals = Some((from, delivered + u64::from(in_flight)));
+    }
+
+    /// Whether the segment of a sample was sent so, or the application limited it.
+    pub fn holds(&self, rate: &RateSample) -> bool {
+        rate.app_limited || self.totals.is_some_and(|(from, until)| (from..=until).contains(&rate.prior_delivered))
+    }
+}
+
 /// The window before a recovery or a probe of the round-trip time.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Before {
@@ -106,4 +128,36 @@ pub(super) fn retransmits(state: CongestionState) -> bool {
 pub(super) fn measured(sample: &AckSample) -> Option<(&RateSample, Duration)> {
     let rate = sample.rate.as_ref()?;
     Some((rate, rate.interval.filter(|interval| !interval.is_zero())?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// MarkConnectionAppLimited: P.is_app_limited of what was sent before a probe of the round-trip time is false.
+    #[test]
+    fn a_probe_of_the_round_trip_time_limits_what_is_sent_in_it() {
+        let mut limited = Limited::default();
+        let limits = |limited: &Limited| {
+            let is_limited = |total: &u64| {
+                limited.holds(&RateSample {
+                    delivered: 1,
+                    lost: 0,
+                    prior_delivered: *total,
+                    tx_in_flight: 1,
+                    interval: None,
+                    app_limited: false,
+                    retransmitted: false,
+                })
+            };
+            let totals: Vec<u64> = (0..3000).filter(is_limited).collect();
+            totals.first().copied().zip(totals.last().copied())
+        };
+        assert_eq!(limits(&limited), None);
+        let cases = [(1000, 50, (1000, 1050)), (1040, 20, (1000, 1060)), (2000, 0, (2000, 2000))];
+        for (delivered, in_flight, totals) in cases {
+            limited.begin(delivered, in_flight);
+            assert_eq!(limits(&limited), Some(totals));
+        }
+    }
 }

@@ -254,7 +254,7 @@ impl Bbr3 {
             return;
         }
         let Some((rate, interval)) = measured(sample) else { return };
-        if self.model.app_limited(rate) {
+        if self.model.limited.holds(rate) {
             return;
         }
         let bandwidth = f64::from(rate.delivered) / interval.as_secs_f64();

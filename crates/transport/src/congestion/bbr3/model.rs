@@ -2,9 +2,9 @@
 
 use units::{Duration, Time};
 
-use super::super::bbr_both::{MIN_WINDOW, measured};
+use super::super::bbr_both::{Limited, MIN_WINDOW, measured};
 use super::super::filter::MaxFilter;
-use super::super::{AckSample, RateSample};
+use super::super::AckSample;
 
 /// The least share of a bound that a round trip with loss leaves (Beta).
 pub(super) const BETA: f64 = 0.7;
@@ -38,9 +38,7 @@ pub(super) struct Model {
     pub(super) loss_round_start: bool,
     loss_round_end: u64,
     pub(super) delivered: u64,
-    /// Samples of segments sent when a total from the first to the second was delivered are too low: a probe of the
-    /// round-trip time limited them.
-    limited: (u64, u64),
+    pub(super) limited: Limited,
     extra: MaxFilter<10>,
     extra_since: Time,
     extra_delivered: u64,
@@ -68,7 +66,7 @@ impl Model {
             loss_round_start: false,
             loss_round_end: 0,
             delivered: 0,
-            limited: (1, 0), // none
+            limited: Limited::default(),
             extra: MaxFilter::new(),
             extra_since: Time::ZERO,
             extra_delivered: 0,
@@ -79,19 +77,6 @@ impl Model {
 
     pub(super) fn max_bandwidth(&self) -> f64 {
         self.max_bandwidth.max()
-    }
-
-    pub(super) fn app_limited(&self, rate: &RateSample) -> bool {
-        let (from, until) = self.limited;
-        rate.app_limited || (from..=until).contains(&rate.prior_delivered)
-    }
-
-    /// What is sent from now on, until more than what is in flight is delivered, is limited
-    /// (MarkConnectionAppLimited).
-    pub(super) fn limit(&mut self, in_flight: u32) {
-        let (from, until) = self.limited;
-        let goes_on = (from..=until).contains(&self.delivered);
-        self.limited = (if goes_on { from } else { self.delivered }, self.delivered + u64::from(in_flight));
     }
 
     /// Takes the delivery rate of an acknowledgment into the model, and counts round trips
@@ -113,7 +98,7 @@ impl Model {
         }
         let bandwidth = f64::from(rate.delivered) / interval.as_secs_f64();
         self.bandwidth_latest = self.bandwidth_latest.max(bandwidth);
-        if bandwidth >= self.max_bandwidth() || !self.app_limited(rate) {
+        if bandwidth >= self.max_bandwidth() || !self.limited.holds(rate) {
             self.max_bandwidth.update(self.cycles, bandwidth);
         }
     }

@@ -106,7 +106,7 @@ impl Bbr3 {
             self.cycle.is_probe_sample = false;
             self.cycle.feedback = Feedback::None;
             if self.state.probes_bandwidth() {
-                if !sample.rate.as_ref().is_some_and(|rate| self.model.app_limited(rate)) {
+                if !sample.rate.as_ref().is_some_and(|rate| self.model.limited.holds(rate)) {
                     self.model.advance_cycle();
                 }
                 // The careful probe lost nothing: a whole one follows at once.
@@ -199,7 +199,7 @@ impl Bbr3 {
     }
 
     fn handle_probe_rtt(&mut self, sample: &AckSample) {
-        self.model.limit(sample.in_flight);
+        self.model.limited.begin(sample.delivered_total, sample.in_flight);
         if self.probe_rtt.until.is_some() {
             self.probe_rtt.round_done |= self.model.round_start;
             if self.probe_rtt.round_done {

@@ -172,34 +172,6 @@ fn a_burst_of_losses_does_not_end_startup() {
     assert_eq!(bbr.state, State::Startup);
 }
 
-/// MarkConnectionAppLimited: P.is_app_limited of what was sent before a probe of the round-trip time is false.
-#[test]
-fn a_probe_of_the_round_trip_time_limits_what_is_sent_in_it() {
-    let mut model = Model::new();
-    let limits = |model: &Model| {
-        let is_limited = |total: &u64| {
-            model.app_limited(&RateSample {
-                delivered: 1,
-                lost: 0,
-                prior_delivered: *total,
-                tx_in_flight: 1,
-                interval: None,
-                app_limited: false,
-                retransmitted: false,
-            })
-        };
-        let limited: Vec<u64> = (0..3000).filter(is_limited).collect();
-        limited.first().copied().zip(limited.last().copied())
-    };
-    assert_eq!(limits(&model), None);
-    for (delivered, in_flight, limited) in [(1000, 50, (1000, 1050)), (1040, 20, (1000, 1060)), (2000, 0, (2000, 2000))]
-    {
-        model.delivered = delivered;
-        model.limit(in_flight);
-        assert_eq!(limits(&model), Some(limited));
-    }
-}
-
 /// CheckProbeRTT: SaveCwnd() comes after EnterProbeRTT(), where it keeps the larger window.
 #[test]
 fn a_probe_of_the_round_trip_time_keeps_the_best_window_known() {
