@@ -11,9 +11,7 @@ use units::{BitRate, Duration, Time};
 
 use super::bbr_both::{Before, FullPipe, Limited, MARGIN, MIN_WINDOW, Pacing, approach, measured, retransmits};
 use super::filter::{MaxFilter, fraction};
-use super::{
-    AckSample, CongestionController, CongestionState, Event, Kind, Needs, Start, Window, bit_rate,
-};
+use super::{AckSample, CongestionController, CongestionState, Event, Kind, Needs, Start, Window, bit_rate};
 
 /// A model of the path's bandwidth and round-trip time that paces segments; losses do not slow it (version 1, as in
 /// Linux).

@@ -2,9 +2,9 @@
 
 use units::{Duration, Time};
 
+use super::super::AckSample;
 use super::super::bbr_both::{Limited, MIN_WINDOW, measured};
 use super::super::filter::MaxFilter;
-use super::super::AckSample;
 
 /// The least share of a bound that a round trip with loss leaves (Beta).
 pub(super) const BETA: f64 = 0.7;
