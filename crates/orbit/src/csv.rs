@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 use std::ops::RangeInclusive;
 
-use units::{FieldError, Files};
+use units::{FieldError, Files, numbered_lines};
 
 /// A line that is neither empty nor a comment.
 #[derive(Clone, Copy, Debug)]
@@ -41,9 +41,7 @@ pub(crate) fn read_text(files: &mut dyn Files, name: &str) -> Result<String, Str
 
 /// The lines of `text` that are neither empty nor comments.
 pub(crate) fn rows(text: &str) -> impl Iterator<Item = Line<'_>> {
-    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    let lines = (1..).zip(text.lines()).map(|(number, text)| Line { number, text: text.trim() });
-    lines.filter(|line| !line.text.is_empty() && !line.text.starts_with('#'))
+    numbered_lines(text).map(|(number, text)| Line { number, text })
 }
 
 impl<'a> Line<'a> {

@@ -24,7 +24,7 @@ pub use or_orbit::{OrOrbit, OrPath, check_text};
 pub use over_time::{OverTime, RateOverTime};
 pub use quantity::{Angle, BitRate, Bytes, Db, DbPerKelvin, Dbw, Frequency, Length, Probability, Speed};
 pub use ring::Ring;
-pub use rows::{NumberRow, RowError, number_rows};
+pub use rows::{NumberRow, RowError, number_rows, numbered_lines};
 pub use text::{ParseQuantityError, Quantity};
 pub use time::{Duration, Time};
 

@@ -5,13 +5,19 @@ use std::ops::RangeInclusive;
 /// An error in a file: the number of the line, from 1, if it concerns a line, and the message.
 pub type RowError = (Option<usize>, String);
 
+/// The lines of a text with their numbers, from 1: without a byte order mark, blanks around them, empty lines and lines
+/// that begin with #.
+pub fn numbered_lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let lines = (1..).zip(text.lines().map(str::trim));
+    lines.filter(|(_, line)| !line.is_empty() && !line.starts_with('#'))
+}
+
 /// The rows of a text: columns are separated by commas, semicolons, tabs or spaces. A header in the first line, empty
 /// lines and lines that begin with # are skipped.
 pub fn number_rows(text: &str) -> impl Iterator<Item = NumberRow<'_>> {
     let mut header_allowed = true;
-    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    let lines = (1..).zip(text.lines().map(str::trim));
-    let lines = lines.filter(|(_, line)| !line.is_empty() && !line.starts_with('#'));
+    let lines = numbered_lines(text);
     lines.filter(move |(_, line)| !(std::mem::take(&mut header_allowed) && is_header(line))).map(|(number, rest)| {
         let separator = [',', ';', '\t'].into_iter().find(|&c| rest.contains(c)).unwrap_or(' ');
         NumberRow { number, separator, rest }
