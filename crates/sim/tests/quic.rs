@@ -240,6 +240,24 @@ fn losses_do_not_make_packets_smaller() {
     assert!(flow.received_packets > 50, "{flow:?}");
 }
 
+/// Over a long path with an overflow thousands of pieces wait for those that were lost, some of them many to a packet.
+#[test]
+fn what_has_arrived_in_many_small_pieces_is_delivered() {
+    let path = ["path.delay=270 ms", "last_hop.delay=0 ms", "record.series=false", "duration=60 s"];
+    let size = "flows.0.traffic={kind=\"bulk\", size=\"16 MB\"}";
+    for (rate, buffer, transport) in [
+        ("10 Mbit/s", "1 bdp", "{kind=\"quic\", congestion=\"bbr\"}"),
+        ("20 Mbit/s", "1.2 bdp", "{kind=\"quic\", congestion=\"cubic\", client=\"user\"}"),
+    ] {
+        let rate = format!("last_hop.rate={rate}");
+        let queue = format!("last_hop.scheduler={{kind=\"droptail\", buffer=\"{buffer}\"}}");
+        let transport = format!("flows.0.transport={transport}");
+        let flow = &run(LABORATORY, &[&path[..], &[size, &rate, &queue, &transport]].concat()).summary.flows[0];
+        assert_eq!(flow.delivered_bytes, 16_000_000, "{transport}: {flow:?}");
+        assert!(flow.completion_s.is_some(), "{transport}: {flow:?}");
+    }
+}
+
 #[test]
 fn the_last_hop_with_harq_carries_it_where_the_blocks_are_large_enough() {
     let error = scenario(LEO, &[QUIC]).check().unwrap_err().to_string();

@@ -7,6 +7,9 @@ pub(super) trait Visitor {
     /// Data of a stream, `len` bytes from `offset` on.
     fn stream(&mut self, id: u64, offset: u64, len: u64);
 
+    /// A stream ends at `offset`.
+    fn fin(&mut self, _id: u64, _offset: u64) {}
+
     /// A datagram (RFC 9221).
     fn datagram(&mut self);
 
@@ -212,6 +215,9 @@ fn frames(payload: &[u8], visitor: &mut impl Visitor) -> Option<()> {
                 let len = if kind & 2 != 0 { reader.varint()? } else { reader.0.len() as u64 };
                 reader.skip(len as usize)?;
                 visitor.stream(id, offset, len);
+                if kind & 1 != 0 {
+                    visitor.fin(id, offset + len);
+                }
             }
             0x10 | 0x12 | 0x13 | 0x14 | 0x16 | 0x17 | 0x19 => reader.varints(1)?,
             0x18 => {

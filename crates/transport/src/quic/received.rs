@@ -10,6 +10,8 @@ pub(super) struct Received {
     ahead: BTreeMap<u64, u64>,
     /// How many pieces have arrived of which not all was there in order.
     pub pieces: u64,
+    /// Where the stream ends, once that is known.
+    pub last: Option<u64>,
 }
 
 impl Received {
@@ -42,6 +44,11 @@ impl Received {
     /// How many bytes have arrived before the first that has not.
     pub fn in_order(&self) -> u64 {
         self.next
+    }
+
+    /// Whether all of the stream has arrived.
+    pub fn is_whole(&self) -> bool {
+        self.last.is_some_and(|last| last == self.next)
     }
 
     /// Whether the byte at `offset` has arrived.

@@ -243,6 +243,12 @@ impl Visitor for Incoming<'_> {
         self.arrived.streams.entry(id).or_default().add(start, start + len);
     }
 
+    fn fin(&mut self, id: u64, offset: u64) {
+        let id = stream_of(self.names, id);
+        let from = self.arrived.from.get(&id).copied().unwrap_or(0);
+        self.arrived.streams.entry(id).or_default().last = Some(from + offset);
+    }
+
     fn datagram(&mut self) {}
 
     fn packet(&mut self, packet: Packet) {

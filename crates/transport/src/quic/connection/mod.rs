@@ -306,6 +306,11 @@ impl Connection {
         if stream.reads + stream.taken.in_order() == arrived.end() {
             stream.settled = arrived.pieces;
         }
+        if stream.takes_at_once {
+            // The library may drop what it takes for read, where pieces are small and many (its `defragment`).
+            stream.taken.add(0, arrived.in_order().saturating_sub(stream.reads));
+            stream.ended |= arrived.is_whole();
+        }
         let new = stream.read();
         if new > 0 {
             self.grown.insert(name, stream.delivered);
