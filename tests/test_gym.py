@@ -85,6 +85,19 @@ def test_losses_are_seen_and_cost_reward() -> None:
     assert max(observation[3] for observation, _ in seen) <= 401
 
 
+def test_what_time_outs_take_for_lost_is_seen_too() -> None:
+    env = ControllerEnv()
+    env.reset(seed=3)
+    env.action_space.seed(1)
+    lost, over = 0.0, False
+    while not over:
+        observation, _, _, over, _ = env.step(env.action_space.sample())
+        lost += float(observation[4])
+    flow = env.summary()["flows"][0]
+    assert flow["rto_events"] > 0
+    assert lost == pytest.approx(flow["lost_overflow"], rel=0.2)
+
+
 def test_who_has_the_greatest_weight_is_served_first() -> None:
     overloaded = few().replace({"last_hop.rate": "400 kbit/s", "flows.0.traffic.activity": "continuous"})
     env = SchedulerEnv(overloaded)

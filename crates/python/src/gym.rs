@@ -82,13 +82,15 @@ impl Steering {
 
 impl Steering {
     pub(crate) fn control(&self) -> Box<dyn Control> {
-        Box::new(Steered { shared: Arc::clone(&self.shared), paced: self.paced })
+        Box::new(Steered { shared: Arc::clone(&self.shared), paced: self.paced, lost_total: 0 })
     }
 }
 
 struct Steered {
     shared: Arc<Mutex<Shared>>,
     paced: bool,
+    /// As of the last acknowledgment, what time-outs took for lost included.
+    lost_total: u64,
 }
 
 impl Steered {
@@ -106,7 +108,8 @@ impl Control for Steered {
         let mut shared = locked(&self.shared);
         shared.delivered += u64::from(sample.delivered);
         shared.delivered_bytes += u64::from(sample.delivered) * u64::from(sample.mss);
-        shared.lost += u64::from(sample.lost);
+        shared.lost += sample.lost_total.saturating_sub(self.lost_total);
+        self.lost_total = sample.lost_total;
         shared.in_flight = sample.in_flight;
         shared.min_rtt_s = sample.min_rtt.as_secs_f64();
         if let Some(rtt) = sample.rtt {
