@@ -50,7 +50,7 @@ pub(super) struct Stream {
     /// Where in the stream they end, and where those of this connection begin.
     pub has: u64,
     pub reads: u64,
-    /// The bytes that the library has handed out in this connection.
+    /// The bytes that the library has handed out in this connection, or has dropped and we count as handed out.
     pub taken: Received,
     /// Of the pieces that have arrived in this connection, those that do not wait in the library for one that is
     /// missing.
@@ -234,19 +234,24 @@ impl<'a> Incoming<'a> {
     pub fn new(arrived: &'a mut Arrived, names: Option<&'a Resume>) -> Incoming<'a> {
         Incoming { arrived, names, marked: None, acknowledgments: [None; 3], space: 0 }
     }
+
+    /// What has arrived of the stream that has `id` in this connection, and an offset of it counted over all of them.
+    fn place(&mut self, id: u64, offset: u64) -> (&mut Received, u64) {
+        let id = stream_of(self.names, id);
+        let from = self.arrived.from.get(&id).copied().unwrap_or(0);
+        (self.arrived.streams.entry(id).or_default(), from + offset)
+    }
 }
 
 impl Visitor for Incoming<'_> {
     fn stream(&mut self, id: u64, offset: u64, len: u64) {
-        let id = stream_of(self.names, id);
-        let start = offset + self.arrived.from.get(&id).copied().unwrap_or(0);
-        self.arrived.streams.entry(id).or_default().add(start, start + len);
+        let (received, start) = self.place(id, offset);
+        received.add(start, start + len);
     }
 
     fn fin(&mut self, id: u64, offset: u64) {
-        let id = stream_of(self.names, id);
-        let from = self.arrived.from.get(&id).copied().unwrap_or(0);
-        self.arrived.streams.entry(id).or_default().last = Some(from + offset);
+        let (received, end) = self.place(id, offset);
+        received.last = Some(end);
     }
 
     fn datagram(&mut self) {}

@@ -303,13 +303,12 @@ impl Connection {
             }
         }
         let _ = chunks.finalize(); // everything is sent that there is, in any case
-        if stream.reads + stream.taken.in_order() == arrived.end() {
-            stream.settled = arrived.pieces;
-        }
         if stream.takes_at_once {
             // The library may drop what it takes for read, where pieces are small and many (its `defragment`).
             stream.taken.add(0, arrived.in_order().saturating_sub(stream.reads));
             stream.ended |= arrived.is_whole();
+        } else if stream.reads + stream.taken.in_order() == arrived.end() {
+            stream.settled = arrived.pieces;
         }
         let new = stream.read();
         if new > 0 {
