@@ -17,6 +17,7 @@ pub(super) struct Sent {
     delivered: u64,
     lost: u64,
     tx_in_flight: u32,
+    bytes: u16,
     app_limited: bool,
     settled: bool,
 }
@@ -26,6 +27,7 @@ pub(super) struct Sent {
 pub(super) struct SentPackets {
     sent: VecDeque<Sent>,
     pub in_flight: u32,
+    bytes_in_flight: u64,
     pub delivered: u64,
     pub lost: u64,
     pub last_sent: Option<Time>,
@@ -37,14 +39,12 @@ pub(super) struct SentPackets {
     app_limited_until: Option<u64>,
 }
 
-/// After this time a packet's fate is known: nothing is taken for lost later than 9/8 round trips after others arrived.
-const SETTLED: Duration = Duration::from_secs(60);
-
 impl SentPackets {
     pub fn new() -> SentPackets {
         SentPackets {
             sent: VecDeque::new(),
             in_flight: 0,
+            bytes_in_flight: 0,
             delivered: 0,
             lost: 0,
             last_sent: None,
@@ -57,13 +57,14 @@ impl SentPackets {
         }
     }
 
-    /// A packet goes out.
-    pub fn send(&mut self, now: Time, number: u64) {
+    /// A packet of so many bytes goes out.
+    pub fn send(&mut self, now: Time, number: u64, bytes: u16) {
         if self.in_flight == 0 {
             self.delivered_at = now;
             self.first_sent_at = now;
         }
         self.in_flight += 1;
+        self.bytes_in_flight += u64::from(bytes);
         self.last_sent = Some(now);
         self.next = self.next.max(number + 1);
         self.usage.follow(self.in_flight, self.arrived_to, self.next);
@@ -75,6 +76,7 @@ impl SentPackets {
             delivered: self.delivered,
             lost: self.lost,
             tx_in_flight: self.in_flight,
+            bytes,
             app_limited: self.is_app_limited(),
             settled: false,
         });
@@ -87,7 +89,6 @@ impl SentPackets {
 
     /// A packet has arrived.
     pub fn deliver(&mut self, number: u64, at: Time) -> Option<Sent> {
-        self.in_flight = self.in_flight.saturating_sub(1);
         self.delivered += 1;
         self.arrived_to = self.arrived_to.max(number + 1);
         self.settle(number, Some(at))
@@ -95,7 +96,6 @@ impl SentPackets {
 
     /// A packet is taken for lost.
     pub fn lose(&mut self, number: u64) -> Option<LostSegment> {
-        self.in_flight = self.in_flight.saturating_sub(1);
         self.lost += 1;
         let Sent { tx_in_flight, lost, app_limited, .. } = self.settle(number, None)?;
         Some(LostSegment { tx_in_flight, lost_since: (self.lost - lost) as u32, app_limited })
@@ -109,13 +109,28 @@ impl SentPackets {
             Some(sent) if is_it(sent) => guess,
             _ => self.sent.iter().position(is_it)?,
         };
-        self.sent[index].settled = true;
         let sent = self.sent[index];
-        // Packets of the handshake that nobody acknowledges any more do not stay for ever.
-        while self.sent.front().is_some_and(|front| front.settled || front.at + SETTLED < sent.at) {
+        self.take(index);
+        Some(sent)
+    }
+
+    /// Packet `index` of the queue is no longer in flight.
+    fn take(&mut self, index: usize) {
+        let sent = &mut self.sent[index];
+        sent.settled = true;
+        self.in_flight -= 1;
+        self.bytes_in_flight -= u64::from(sent.bytes);
+        while self.sent.front().is_some_and(|front| front.settled) {
             self.sent.pop_front();
         }
-        Some(sent)
+    }
+
+    /// Takes out the oldest packets until no more than `bytes` are in flight: packets of the handshake whose keys are
+    /// discarded (RFC 9002 section 6.4).
+    pub fn forget_to(&mut self, bytes: u64) {
+        while self.bytes_in_flight > bytes {
+            self.take(0);
+        }
     }
 
     /// The rate measured by the newest packet of an acknowledgment.

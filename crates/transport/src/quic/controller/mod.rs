@@ -255,7 +255,7 @@ impl Core {
             let (app_limited, last_sent) = (self.packets.is_app_limited(), self.packets.last_sent);
             self.tell(now, Event::Starts { app_limited, last_sent });
         }
-        self.packets.send(now, number);
+        self.packets.send(now, number, bytes);
         if self.needs().sent {
             self.tell(now, Event::Sent { in_flight: self.packets.in_flight });
         }
@@ -282,8 +282,7 @@ impl Core {
     /// An acknowledgment is over: `in_flight` bytes are left, the application may have had nothing more to send, and
     /// `largest` is the largest packet of its space that has been acknowledged.
     fn end_acks(&mut self, now: Time, in_flight: u64, app_limited: bool, largest: Option<u64>) {
-        // Packets of the handshake leave with their keys, and the library does not report it.
-        self.packets.in_flight = self.packets.in_flight.min(in_flight.div_ceil(20) as u32);
+        self.packets.forget_to(in_flight);
         let News { delivered, lost, in_flight_before, newest } = std::mem::take(&mut self.news);
         let rtt = if delivered > 0 { self.rtt.sample(now, largest) } else { None };
         let Some(newest) = newest else { return };
@@ -417,7 +416,7 @@ impl Control {
                 counting_limit: u32::MAX,
                 entropy: *entropy,
                 by_acknowledgment: false,
-                of_2007: false,
+                of_linux_2_6_22: false,
                 timestamps: false,
             };
             let entry = config.congestion.entry();

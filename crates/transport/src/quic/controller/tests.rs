@@ -59,3 +59,20 @@ fn a_window_holds_as_many_small_datagrams_as_full_ones() {
     let (window, room) = (u64::from(core.window()), core.window_bytes() - 1200);
     assert!(room.abs_diff((window - 1) * 300) <= window, "{room} for {window}");
 }
+
+/// RFC 9002 section 6.4: a packet of the handshake is no longer in flight when its keys are discarded. The library
+/// tells it only by the bytes in flight.
+#[test]
+fn packets_whose_keys_are_discarded_leave_the_count_of_those_in_flight() {
+    let mut core = Core::new(reduced().facts);
+    core.sent(at(0), 1, 300);
+    (0..5).for_each(|number| core.sent(at(1 + number), number, 1200));
+    core.acked(0, at(1));
+    core.end_acks(at(100), 4 * 1200 + 300, false, Some(0));
+    assert_eq!(core.packets.in_flight, 5);
+    core.acked(1, at(2));
+    core.end_acks(at(101), 3 * 1200, false, Some(1));
+    assert_eq!(core.packets.in_flight, 3);
+    core.lost(at(102), 2);
+    assert_eq!(core.packets.in_flight, 2);
+}
