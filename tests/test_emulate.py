@@ -259,6 +259,8 @@ def test_the_scenarios_duration_ends_the_command(scenario: Path) -> None:
         (["--dscp", "voice", "--", "true"], "CODEPOINT=CLASS is expected"),
         (["--dscp", "46=video", "--", "true"], "last_hop.classes has voice"),
         (["--dscp", "64=voice", "--", "true"], "a code point is 0 to 63"),
+        (["--dscp", "\N{SUPERSCRIPT TWO}=voice", "--", "true"], "CODEPOINT=CLASS is expected"),
+        (["--dscp", "46=voice", "--dscp", "46=voice", "--", "true"], "code point 46 was given twice"),
         (["--serve", "x", "--", "true"], "PORT, PORT:HOST or PORT:HOST:PORT is expected"),
         (["--serve", "80", "--serve", "80:localhost:8080", "--", "true"], "port 80 was given twice"),
         (["--", "no-such-program"], "no-such-program: there is no such program"),

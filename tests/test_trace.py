@@ -227,6 +227,13 @@ def test_a_table_without_a_header_is_time_and_delay(command: Command, here: Path
     assert "without a header" in done.out
 
 
+def test_a_line_that_is_no_millisecond_is_told(command: Command, here: Path) -> None:
+    (here / "home.down").write_text("1\n" * 60 + "\N{SUPERSCRIPT TWO}\n")
+    done = command("trace", "import", "home.down")
+    assert done.code == 2
+    assert "line 61, column 1: '\N{SUPERSCRIPT TWO}' is no millisecond" in done.err
+
+
 def test_two_directions_of_mahimahi_make_one_path(command: Command, here: Path) -> None:
     Path("home.down").write_text("\n".join(str(at) for at in range(1, 1001)))
     Path("home.up").write_text("\n".join(str(at) for at in range(10, 1001, 10)))

@@ -51,7 +51,7 @@ fn parse(text: &str) -> Result<Steps, RowError> {
 
 impl Outcomes {
     fn steps(&self, text: &str) -> Result<Steps, FieldError> {
-        let mut steps = parse(text).map_err(|error| FieldError::in_file("file", &self.file, error))?;
+        let mut steps = parse(text).map_err(|error| FieldError::in_file(&self.file, error))?;
         if let Some(period) = self.period {
             let last = steps.starts.last().map_or(Duration::ZERO, |&start| Duration::from_nanos(start));
             if period <= last {
@@ -66,9 +66,7 @@ impl Outcomes {
 
 impl Kind for Outcomes {
     fn check(&self) -> Result<(), FieldError> {
-        if self.file.is_empty() {
-            return Err(FieldError::new("file", "the name is empty: give the path of a CSV file"));
-        }
+        FieldError::unless_named("file", &self.file)?;
         self.held.check(false)
     }
 
@@ -78,7 +76,7 @@ impl Kind for Outcomes {
         _geometry: Option<&Arc<Geometry>>,
     ) -> Result<Box<dyn ChannelModel>, FieldError> {
         self.check()?;
-        let text = read_text(files, &self.file).map_err(|error| FieldError::in_file("file", &self.file, error))?;
+        let text = read_text(files, &self.file).map_err(|error| FieldError::in_file(&self.file, error))?;
         let model = OutcomesModel { steps: Arc::new(self.steps(&text)?), offset: self.offset };
         Ok(self.held.read(Box::new(model)))
     }
@@ -119,8 +117,7 @@ impl ChannelModel for OutcomesModel {
     }
 
     fn sampling_interval(&self) -> Option<Duration> {
-        let shortest = self.steps.starts.windows(2).map(|pair| pair[1] - pair[0]).min()?;
-        Some(Duration::from_nanos(shortest))
+        self.steps.shortest()
     }
 
     fn warnings(&self, users: u64) -> Vec<String> {

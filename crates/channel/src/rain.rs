@@ -71,15 +71,12 @@ impl Kind for FixedRain {
 
 impl Kind for RainByElevation {
     fn check(&self) -> Result<(), FieldError> {
-        if self.file.is_empty() {
-            return Err(FieldError::new("file", "the name is empty: give the path of a CSV file"));
-        }
-        Ok(())
+        FieldError::unless_named("file", &self.file)
     }
 
     fn load(&self, files: &mut dyn Files) -> Result<RainTable, FieldError> {
         let table = read_text(files, &self.file).and_then(|text| RainTable::parse(&text));
-        table.map_err(|error| FieldError::in_file("file", &self.file, error))
+        table.map_err(|error| FieldError::in_file(&self.file, error))
     }
 
     fn by_elevation(&self) -> bool {

@@ -33,6 +33,12 @@ impl Steps {
         self.row_at(if phase < self.period { phase } else { phase - self.period }, hint)
     }
 
+    /// The shortest step; `None` if there is but one.
+    pub(crate) fn shortest(&self) -> Option<Duration> {
+        let shortest = self.starts.windows(2).map(|pair| pair[1] - pair[0]).min()?;
+        Some(Duration::from_nanos(shortest))
+    }
+
     /// Where a user begins who is `offset` later than the user before, in nanoseconds below the period.
     pub(crate) fn start_of(&self, user: u64, offset: Duration) -> u64 {
         (u128::from(user) * u128::from(offset.as_nanos()) % u128::from(self.period)) as u64

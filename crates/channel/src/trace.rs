@@ -41,9 +41,7 @@ fn ten_db() -> Db {
 
 impl Kind for Trace {
     fn check(&self) -> Result<(), FieldError> {
-        if self.file.is_empty() {
-            return Err(FieldError::new("file", "the name is empty: give the path of a CSV file".to_owned()));
-        }
+        FieldError::unless_named("file", &self.file)?;
         self.held.check(false)
     }
 
@@ -54,7 +52,7 @@ impl Kind for Trace {
     ) -> Result<Box<dyn ChannelModel>, FieldError> {
         self.check()?;
         let steps = read_text(files, &self.file).and_then(|text| parse(&text));
-        let steps = steps.map_err(|error| FieldError::in_file("file", &self.file, error))?;
+        let steps = steps.map_err(|error| FieldError::in_file(&self.file, error))?;
         let model = TraceModel { steps: Arc::new(steps), offset: self.offset, reference_snr: self.reference_snr };
         Ok(self.held.read(Box::new(model)))
     }
@@ -97,8 +95,7 @@ impl ChannelModel for TraceModel {
     }
 
     fn sampling_interval(&self) -> Option<Duration> {
-        let shortest = self.steps.starts.windows(2).map(|pair| pair[1] - pair[0]).min()?;
-        Some(Duration::from_nanos(shortest))
+        self.steps.shortest()
     }
 
     fn warnings(&self, users: u64) -> Vec<String> {

@@ -202,7 +202,7 @@ impl Session {
         }
     }
 
-    /// Offers a packet: whether it has entered.
+    /// Offers a packet. Returns whether it has entered.
     fn offer(&mut self, simulation: &mut Simulation, now: Time, from: End, ticket: u32, packet: &[u8]) -> bool {
         let header = IpHeader::read(packet);
         if header.is_some_and(|header| header.destination.is_multicast()) {

@@ -2,10 +2,10 @@
 //! time.
 //!
 //! A scenario's [`PathConfig`] becomes a [`DelayTrace`] before the run, and the run only looks delays up. `satellites`
-//! has the constellation ([`Constellation`], or a file of elements), its orbits ([`Orbits`]) and its inter-satellite
-//! links ([`Links`]); `ground` has places, moving users, and the satellites that a [`Station`] sees; `routes` finds the
-//! best route at an instant ([`Router`], [`AllPairs`]); `path` follows a route over time: handover policies, route
-//! intervals, the delay trace and its file formats.
+//! has the constellation ([`Constellation`], or a file of elements), its orbits ([`Orbits`]), its inter-satellite links
+//! ([`Links`]) and its handover policies; `ground` has places, moving users, and the satellites that a [`Station`]
+//! sees; `routes` finds the best route at an instant ([`Router`], [`AllPairs`]); `path` follows a route over time:
+//! route intervals, the delay trace and its file formats.
 //!
 //! What is simplified, and who could notice:
 //! Orbits of a Walker constellation are circular. With `j2` the Earth's oblateness turns them by its secular terms; the
@@ -27,9 +27,6 @@ pub use ground::waypoints::{MovingUser, Waypoint};
 pub use ground::whereabouts::{Gateways, PlacesFile, TrackFile, Whereabouts};
 pub use path::change::Change;
 pub use path::format::TraceFormat;
-pub use path::handover::{
-    FixedEpochs, HandoverPolicy, Highest, Hysteresis, KeepUntilMask, LongestVisibility, ShortestPath,
-};
 pub use path::jitter::Jitter;
 pub use path::look::Look;
 pub use path::measured::{LossOverTime, Measured};
@@ -48,6 +45,9 @@ pub use satellites::elements_file::ElementsFile;
 pub use satellites::epoch::Epoch;
 pub use satellites::frame::{
     EARTH_RADIUS, EARTH_ROTATION, GRAVITATIONAL_PARAMETER, J2, Vector, earth_fixed_to_inertial, inertial_to_earth_fixed,
+};
+pub use satellites::handover::{
+    FixedEpochs, HandoverPolicy, Highest, Hysteresis, KeepUntilMask, LongestVisibility, ShortestPath,
 };
 pub use satellites::links::Links;
 pub use satellites::presets::{Preset, preset, presets};

@@ -10,6 +10,7 @@
 
 pub mod assertions;
 pub mod host;
+pub mod kernel;
 mod outcome;
 pub mod run;
 pub mod script;

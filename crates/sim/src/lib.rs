@@ -34,4 +34,4 @@ pub use traffic::{Act, Action, Acts, End, MakeProgram, Program, ProgramStart, Se
 pub use transport::CongestionState;
 /// The trait of a congestion controller from elsewhere, and the view that it gets.
 pub use transport::congestion;
-pub use world::{Choosers, Departure, Fate, Nobody, Offer, OfferError, Scripts, last_hop_streams};
+pub use world::{Choosers, Departure, Fate, Nobody, Offer, OfferError, Scripts, last_hop_streams, path_course};

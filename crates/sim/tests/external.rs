@@ -122,6 +122,19 @@ fn a_packet_that_cannot_enter_is_refused_and_says_why() {
 }
 
 #[test]
+fn a_class_to_which_only_packets_from_outside_belong_is_not_without_flows() {
+    let warnings = |class| {
+        let mut simulation = Simulation::new(&scenario(false), None).expect("a world");
+        let offer = Offer { flow: 0, from: End::User, bytes: 100, ecn: Ecn::NotEct, class, ticket: 1, header: &[] };
+        simulation.offer(&offer).expect("it fits");
+        simulation.advance(Time::MAX).expect("time moves");
+        simulation.finish(false).expect("packets are conserved").summary.warnings.concat()
+    };
+    assert!(warnings(None).contains("no flow belongs to the class \"voice\""));
+    assert!(!warnings(Some(0)).contains("no flow belongs"));
+}
+
+#[test]
 fn packets_from_outside_have_no_direction_of_their_data() {
     let error = scenario(false).assign("flows.0.direction=up").and_then(|up| up.check()).unwrap_err().to_string();
     assert!(error.starts_with("flows.0.direction: \"up\" was given: packets from outside go both ways"), "{error}");

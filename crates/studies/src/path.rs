@@ -4,11 +4,9 @@ use std::path::Path;
 
 use engine::Streams;
 use orbit::DelayTrace;
-use rand::Rng;
 use serde::Deserialize;
 use serde_json::Value as Json;
-use sim::{InputFiles, Scenario, ScenarioError, Table};
-use units::chance::unit_interval;
+use sim::{InputFiles, Scenario, ScenarioError, Table, path_course};
 use units::{Duration, RateOverTime, Time};
 
 use crate::bounds::{span, steps};
@@ -39,9 +37,7 @@ pub(crate) fn course(question: &Course, base: &Path) -> Result<Table, ScenarioEr
     path.entry_mut().prepare(&mut files).map_err(within)?;
     let mean = path.entry().delays(duration.unwrap_or(Duration::from_secs(1)), &mut files).map_err(within)?;
     let duration = duration.unwrap_or(mean.end().since(Time::ZERO));
-    let mut chance = Streams::new(question.seed).stream("path.course", 0);
-    let own = path.entry().realise(duration, &mut || unit_interval(chance.next_u64()));
-    let trace = own.unwrap_or(mean);
+    let trace = path_course(&path, &Streams::new(question.seed), duration).unwrap_or(mean);
     let times = match question.step_s {
         Some(step) => grid(duration, span("step", step)?)?,
         None => instants(&trace, duration),

@@ -68,6 +68,11 @@ pub enum Needs {
 }
 
 impl Needs {
+    /// Whether the application at the other end only takes what arrives: nothing that it does depends on it.
+    pub fn only_takes(self) -> bool {
+        matches!(self, Needs::ByteStream | Needs::Datagrams { .. })
+    }
+
     /// The largest datagram with its headers, and the option that limits it; `None` where there are none.
     pub fn packet(self) -> Option<(u32, &'static str)> {
         match self {

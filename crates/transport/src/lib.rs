@@ -17,8 +17,8 @@ pub use endpoint::quic::QuicConfig;
 pub use endpoint::tcp::{TcpConfig, TcpEnd};
 pub use endpoint::udp::{UdpConfig, UdpEnd};
 pub use endpoint::{
-    Act, Answer, EndOptions, Endpoint, Input, Kind, Outline, Payload, Prompt, Reply, SendPacket, Service, Transport,
-    TransportConfig, Wake,
+    Act, Answer, EndOptions, Endpoint, Input, Kind, Outline, Payload, Prompt, Reply, SendPacket, SenderSample, Service,
+    Transport, TransportConfig, Wake,
 };
 pub use external::ExternalPacket;
 pub use profile::Profile;

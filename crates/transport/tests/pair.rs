@@ -21,7 +21,7 @@ fn slow_start_doubles() {
     pair.client.write_for_ever(pair.now);
     for (round, window) in [10.0, 20.0, 40.0, 80.0].into_iter().enumerate() {
         pair.run_until(at(150 + 100 * round as u64));
-        assert_eq!(pair.client.window_segments(), window);
+        assert_eq!(f64::from(pair.client.window()), window);
         assert_eq!(in_flight(&pair.client.info()), window as u32);
     }
     let info = pair.client.info();
@@ -46,7 +46,7 @@ fn newreno_halves_and_grows_by_one_each_round_trip() {
         pair.run_until(at(350));
         assert_eq!(pair.client.info().congestion_state, CongestionState::Open);
         for round in 0..10 {
-            assert_eq!(pair.client.window_segments().floor(), 20.0 + f64::from(round), "round {round}");
+            assert_eq!(f64::from(pair.client.window()), 20.0 + f64::from(round), "round {round}");
             pair.run_until(at(450 + 100 * u64::from(round as u32)));
         }
         let counters = pair.client.counters();
@@ -111,9 +111,9 @@ fn a_window_opens_after_a_loss() {
         });
         pair.client.write_for_ever(pair.now);
         pair.run_until(at(2_000));
-        let before = pair.client.window_segments();
+        let before = f64::from(pair.client.window());
         pair.run_until(at(5_000));
-        let after = pair.client.window_segments();
+        let after = f64::from(pair.client.window());
         assert!(after >= before + 10.0, "{kind}, {profile:?}: {before} and {after}");
     }
 }

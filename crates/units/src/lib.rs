@@ -54,10 +54,21 @@ impl FieldError {
         if count > 0 { Ok(()) } else { Err(FieldError::new(field, "0 was given, at least 1 is needed")) }
     }
 
-    /// An error in the file `name` that `field` names.
-    pub fn in_file(field: &str, name: &str, (line, message): RowError) -> FieldError {
+    /// Refuses an empty name of the CSV file that `field` names.
+    ///
+    /// # Errors
+    /// The name is empty.
+    pub fn unless_named(field: &str, name: &str) -> Result<(), FieldError> {
+        if name.is_empty() {
+            return Err(FieldError::new(field, "the name is empty: give the path of a CSV file"));
+        }
+        Ok(())
+    }
+
+    /// An error in the file `name` that the field `file` names.
+    pub fn in_file(name: &str, (line, message): RowError) -> FieldError {
         let line = line.map(|line| format!(" line {line}")).unwrap_or_default();
-        FieldError::new(field, format!("{name}{line}: {message}"))
+        FieldError::new("file", format!("{name}{line}: {message}"))
     }
 
     /// Returns this error with `parent` in front of the field's path.

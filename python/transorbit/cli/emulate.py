@@ -184,7 +184,9 @@ def _points(texts: list[str]) -> dict[int, str]:
     points = {}
     for text in texts:
         point, equals, name = text.partition("=")
-        if not equals or not point.strip().isdigit():
+        if not equals or not point.strip().isdecimal():
             raise UsageError(f"--dscp: {text!r} was given, CODEPOINT=CLASS is expected, as in 46=voice")
+        if int(point) in points:
+            raise UsageError(f"--dscp: code point {int(point)} was given twice, a code point has one class")
         points[int(point)] = name.strip()
     return points

@@ -19,7 +19,7 @@ _MOST_PERIODS = 10
 def is_trace(lines: list[str]) -> bool:
     """Whether the first lines are whole numbers that do not fall."""
     rows = numbers(lines, None)
-    if not rows or any(len(row) != 1 for row in rows) or not all(line.strip().isdigit() for line in lines[:50]):
+    if not rows or any(len(row) != 1 for row in rows) or not all(line.strip().isdecimal() for line in lines[:50]):
         return False
     times = [row[0] for row in rows]
     return times == sorted(times)
@@ -31,7 +31,7 @@ def read(name: str, text: str, step_s: float | None) -> Measurement:
     for number, line in enumerate(text.splitlines(), start=1):
         if not line.strip():
             continue
-        if not line.strip().isdigit() or (times and int(line) < times[-1]):
+        if not line.strip().isdecimal() or (times and int(line) < times[-1]):
             raise ScenarioError(
                 f"{name}: line {number}, column 1: {line.strip()!r} is no millisecond at or after the one before"
             )

@@ -42,9 +42,7 @@ impl Kind for Table {
         if self.payload_bits == 0 {
             return Err(no_payload());
         }
-        if self.plr.is_empty() {
-            return Err(FieldError::new("plr", "the name is empty: give the path of a CSV file"));
-        }
+        FieldError::unless_named("plr", &self.plr)?;
         check_replica_count("replicas", self.replicas, 1, layout)
     }
 

@@ -188,7 +188,7 @@ impl LastHop {
     }
 
     /// From the start of the run the transmitter has these rates.
-    pub fn follow(&mut self, rates: Arc<RateOverTime>) {
+    pub fn vary_rate(&mut self, rates: Arc<RateOverTime>) {
         self.transmitter.rates = Some(rates);
         // A burst's end is no longer known by its size.
         self.fifo = None;

@@ -6,12 +6,12 @@ use units::{Angle, Duration, FieldError, Files, MemoryFiles};
 
 use crate::ground::whereabouts::{Gateways, Whereabouts};
 use crate::path::follow::{Follower, RouteSpec};
-use crate::path::handover::HandoverPolicy;
 use crate::path::trace::DelayTrace;
 use crate::path::transit::{AtHandover, HopConfig, NoRoute};
 use crate::path::{Kind, is_default};
 use crate::routes::all_pairs::Metric;
 use crate::satellites::choice::ConstellationChoice;
+use crate::satellites::handover::HandoverPolicy;
 use crate::satellites::sky::Sky;
 
 /// The best route over a constellation's inter-satellite links, as satellites, Earth and user move.

@@ -11,7 +11,6 @@ use units::{Angle, Duration, FieldError, SPEED_OF_LIGHT, Time};
 use crate::ground::course::{Course, Side};
 use crate::ground::place::Place;
 use crate::path::change::History;
-use crate::path::handover::HandoverPolicy;
 use crate::path::look::StoredLook;
 use crate::path::scene::{GroundEnd, PRECISION, Scene, never_in_view};
 use crate::path::stretch::Point;
@@ -19,6 +18,7 @@ use crate::path::trace::{DelayTrace, RouteInterval};
 use crate::routes::all_pairs::Metric;
 use crate::routes::routing::Router;
 use crate::satellites::frame::distance;
+use crate::satellites::handover::HandoverPolicy;
 use crate::satellites::sky::Sky;
 
 /// The configuration of a route that is followed. All values have passed their checks.

@@ -4,7 +4,6 @@ pub(crate) mod change;
 pub(crate) mod columns;
 pub(crate) mod follow;
 pub(crate) mod format;
-pub(crate) mod handover;
 pub(crate) mod jitter;
 pub(crate) mod look;
 pub(crate) mod measured;

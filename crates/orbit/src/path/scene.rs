@@ -4,9 +4,9 @@ use units::{Angle, Duration, FieldError, Time};
 
 use crate::ground::course::{Course, Side};
 use crate::ground::place::{Horizon, Place, Station};
-use crate::path::handover::{HandoverPolicy, InView, highest};
 use crate::path::look::Look;
 use crate::satellites::frame::{EARTH_ROTATION, Vector, distance, dot, earth_turn, turned};
+use crate::satellites::handover::{HandoverPolicy, InView, highest};
 use crate::satellites::links::Links;
 use crate::satellites::propagation::Orbits;
 use crate::satellites::sky::Sky;

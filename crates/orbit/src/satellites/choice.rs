@@ -5,9 +5,9 @@ use serde::de::{self, Deserializer, MapAccess, Visitor};
 use serde::{Deserialize, Serialize};
 use units::{FieldError, Files};
 
-use crate::path::handover::HandoverPolicy;
 use crate::satellites::constellation::{Constellation, LinkPattern};
 use crate::satellites::elements_file::ElementsFile;
+use crate::satellites::handover::HandoverPolicy;
 use crate::satellites::presets::{preset, preset_names};
 use crate::satellites::sky::{Sky, nearest_names};
 

@@ -4,8 +4,8 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 use units::{Angle, FieldError, Length};
 
-use crate::path::handover::HandoverPolicy;
 use crate::satellites::frame::{EARTH_RADIUS, GRAVITATIONAL_PARAMETER, J2};
+use crate::satellites::handover::HandoverPolicy;
 
 /// A Walker constellation of circular orbits with its inter-satellite links.
 ///

@@ -1,10 +1,11 @@
 //! `tcp_info` for the statements of a script.
 
-use transport::{CongestionState, Info, State};
+use transport::{Info, State};
 use units::{Duration, Time};
 
 use super::Runner;
 use crate::assertions::{Names, Problem, Value};
+use crate::kernel::{NO_THRESHOLD, ca_state};
 
 /// The connection at the instant of the statements.
 pub(super) struct Snapshot {
@@ -22,9 +23,6 @@ impl Runner {
         }
     }
 }
-
-/// The kernel's value of an infinite slow start threshold.
-const NO_THRESHOLD: i64 = 0x7fff_ffff;
 
 /// The bit of `tcpi_options` for data of a SYN that were taken.
 const SYN_DATA: i64 = 32;
@@ -79,15 +77,9 @@ impl Snapshot {
         let micros = |time: Duration| (time.as_nanos() / 1000) as i64;
         Some(match field {
             "state" => state(info.state),
-            "ca_state" => match info.congestion_state {
-                CongestionState::Open => 0,
-                CongestionState::Disorder => 1,
-                CongestionState::Cwr => 2,
-                CongestionState::Recovery => 3,
-                CongestionState::Loss => 4,
-            },
+            "ca_state" => ca_state(info.congestion_state).into(),
             "snd_cwnd" => info.window.into(),
-            "snd_ssthresh" => info.slow_start_threshold.map_or(NO_THRESHOLD, i64::from),
+            "snd_ssthresh" => info.slow_start_threshold.unwrap_or(NO_THRESHOLD).into(),
             "unacked" => info.unacked.into(),
             "sacked" => info.sacked.into(),
             "lost" => info.lost.into(),

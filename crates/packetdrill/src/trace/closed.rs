@@ -18,6 +18,7 @@ use super::fates::{Fate, fates};
 use super::file::{Recording, What, instant};
 use super::replay::{ORIGIN, PHASE, sender};
 use crate::host::Host;
+use crate::kernel::ca_state;
 use crate::run::Stack;
 
 /// The numbers of a conversation that are compared.
@@ -143,9 +144,8 @@ impl std::fmt::Display for Course {
     }
 }
 
-/// The kernel's numbers of congestion states.
-const RECOVERY: u8 = 3;
-const LOSS: u8 = 4;
+const RECOVERY: u8 = ca_state(CongestionState::Recovery);
+const LOSS: u8 = ca_state(CongestionState::Loss);
 
 /// Returns the numbers of the recording's sender.
 fn kernel(recording: &Recording) -> Course {
@@ -299,13 +299,8 @@ impl<'a> Loop<'a> {
         }
         self.sender.inject(self.now, &segment);
         let info = self.sender.info();
-        let state = match info.congestion_state {
-            CongestionState::Recovery => RECOVERY,
-            CongestionState::Loss => LOSS,
-            _ => 0,
-        };
         let at = self.at();
-        self.course.on_answer(at, segment.ack, state, info.backoff);
+        self.course.on_answer(at, segment.ack, ca_state(info.congestion_state), info.backoff);
     }
 
     /// The present instant on the recording's clock, in milliseconds.

@@ -1,10 +1,11 @@
 //! The comparison of a recording with a connection.
 
-use transport::{CongestionState, Flags};
+use transport::Flags;
 use units::{Duration, Ecn};
 
 use super::file::{Info, Packet};
 use crate::host::Sent;
+use crate::kernel::{NO_THRESHOLD, ca_state};
 
 /// The tolerated differences.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -104,8 +105,6 @@ impl std::fmt::Display for Difference {
     }
 }
 
-/// The kernel's value of an infinite slow start threshold.
-const NO_THRESHOLD: u32 = 0x7fff_ffff;
 /// A tick of the recording kernel's clock.
 const TICK: Duration = Duration::from_millis(4);
 
@@ -124,14 +123,8 @@ pub(super) fn infos(
             differences.push((kind, format!("{name} {a}"), format!("{b}")));
         }
     };
-    let state = match ours.congestion_state {
-        CongestionState::Open => 0,
-        CongestionState::Disorder => 1,
-        CongestionState::Cwr => 2,
-        CongestionState::Recovery => 3,
-        CongestionState::Loss => 4,
-    };
-    number("state", "state", kernel.ca.into(), state, bounds.state.then_some(0));
+    let state = ca_state(ours.congestion_state);
+    number("state", "state", kernel.ca.into(), state.into(), bounds.state.then_some(0));
     number("window", "cwnd", kernel.snd_cwnd, ours.window, bounds.window);
     let threshold = ours.slow_start_threshold.unwrap_or(NO_THRESHOLD);
     number("window", "ssthresh", kernel.snd_ssthresh, threshold, bounds.window);

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use access::ReturnLink;
 use engine::Streams;
 use link::{Choose, LastHop};
+use orbit::{DelayTrace, PathConfig};
 use rand::Rng;
 use traffic::{Needs, TrafficConfig};
 use transport::Transport;
@@ -44,7 +45,7 @@ pub(crate) fn build(plan: &Plan, seed: u64, scripts: &mut dyn Scripts) -> Result
     if config.last_hop.rate.follows_path()
         && let Some(rates) = &path.trace().measured().rate_down
     {
-        last_hop.follow(Arc::clone(rates));
+        last_hop.vary_rate(Arc::clone(rates));
     }
 
     let mut schedule = Schedule::default();
@@ -79,6 +80,7 @@ pub(crate) fn build(plan: &Plan, seed: u64, scripts: &mut dyn Scripts) -> Result
         connections,
         proxies,
         sampler,
+        offered_classes: BTreeSet::new(),
         warnings: plan.warnings().to_vec(),
     };
     world.start();
@@ -89,8 +91,7 @@ pub(crate) fn build(plan: &Plan, seed: u64, scripts: &mut dyn Scripts) -> Result
 /// [`Duration::MAX`] if they do not even acknowledge.
 fn shortest_timer_of_users(config: &ScenarioConfig, kinds: &[FlowKind]) -> Option<Duration> {
     let shortest = |(entry, kind): (&FlowConfig, &FlowKind)| {
-        let only_takes = matches!(entry.traffic.entry().needs(), Needs::ByteStream | Needs::Datagrams { .. });
-        if !only_takes || entry.pep.is_some() || kind.upload {
+        if !entry.traffic.entry().needs().only_takes() || entry.pep.is_some() || kind.upload {
             None
         } else if kind.protocol.answers() {
             kind.protocol.shortest_timer()
@@ -107,14 +108,19 @@ pub fn last_hop_streams(streams: Streams) -> impl FnMut(&'static str, u64) -> Bo
     move |purpose, number| Box::new(streams.stream(purpose, number))
 }
 
+/// The course of a path that has one of its own in each run, drawn from the run's stream; `None` for other paths.
+pub fn path_course(path: &PathConfig, streams: &Streams, duration: Duration) -> Option<DelayTrace> {
+    let mut chance = streams.stream("path.course", 0);
+    path.entry().realise(duration, &mut || unit_interval(chance.next_u64()))
+}
+
 fn long_path(plan: &Plan, streams: &Streams) -> LongPath {
     let path = &plan.config().path;
     let jitter = path.entry().jitter().map(|jitter| {
         let chances = [streams.stream("path.jitter", 0), streams.stream("path.jitter", 1)];
         (jitter.clone(), chances)
     });
-    let mut chance = streams.stream("path.course", 0);
-    let own = path.entry().realise(plan.config().duration, &mut || unit_interval(chance.next_u64()));
+    let own = path_course(path, streams, plan.config().duration);
     let course = own.map_or_else(|| Arc::clone(&plan.path), |trace| Arc::new(PathPlan::of(trace)));
     LongPath::new(path, course, jitter).with_losses([streams.stream("path.loss", 0), streams.stream("path.loss", 1)])
 }
@@ -191,11 +197,9 @@ fn flows(
             let machine = schedule.add(Machine::Application(number));
             made.applications.push(Application { source, machine, first_flow });
             let reader = match entry.traffic.entry().needs() {
-                Needs::Exchange | Needs::Streams | Needs::Media { .. } | Needs::Messages { .. } => {
-                    Reader::Application(number)
-                }
                 Needs::Outside => Reader::Outside,
-                Needs::ByteStream | Needs::Datagrams { .. } => Reader::Sink,
+                needs if needs.only_takes() => Reader::Sink,
+                _ => Reader::Application(number),
             };
             for _ in 0..connections {
                 made.add_flow(users.start + user, number, reader, pep.as_ref(), streams, schedule);

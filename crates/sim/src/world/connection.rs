@@ -193,7 +193,7 @@ impl Connections {
     }
 
     /// What an endpoint is asked to answer is in a slot, and the answer is sent from there. Returns whether that is so;
-    /// if not, nothing has happened, and the general way is to be gone.
+    /// if not, nothing has happened, and the caller then uses [`Connections::enter`].
     #[inline(always)]
     pub(super) fn answer(
         &mut self,
@@ -325,7 +325,7 @@ impl Reader {
 }
 
 impl Endpoint {
-    /// So much has arrived: whether that is more than before.
+    /// So much has arrived. Returns whether that is more than before.
     #[inline(always)]
     fn advance(&mut self, now: Time, way: Way, site: &Site, delivered: u64, under: &mut Underlay) -> bool {
         let advanced = delivered > self.delivered_bytes;
@@ -336,7 +336,7 @@ impl Endpoint {
         advanced
     }
 
-    /// Takes what is asked of the protocol after an input: whether more has arrived in order than before.
+    /// Takes what is asked of the protocol after an input. Returns whether more has arrived in order than before.
     #[inline(always)]
     fn note(&mut self, now: Time, id: EndpointId, site: &Site, answer: &Answer, under: &mut Underlay) -> bool {
         let advanced = self.advance(now, id.way, site, answer.delivered, under);
@@ -379,16 +379,15 @@ impl Endpoint {
     pub(super) fn sample(&self) -> FlowSample {
         let protocol = self.protocol();
         let retransmitted_packets = protocol.counters().retransmitted_segments;
-        let Some(info) = protocol.info().filter(|_| !protocol.has_finished()) else {
+        let Some(sample) = protocol.sample().filter(|_| !protocol.has_finished()) else {
             return FlowSample { retransmitted_packets, ..FlowSample::without_window() };
         };
-        let in_flight = (info.unacked + info.retransmitted).saturating_sub(info.sacked + info.lost);
         FlowSample {
-            cwnd_packets: info.window as f32,
-            ssthresh_packets: info.slow_start_threshold.map_or(f32::NAN, |threshold| threshold as f32),
-            srtt_s: info.srtt.map_or(f32::NAN, |srtt| srtt.as_secs_f64() as f32),
-            rto_s: info.rto.as_secs_f64() as f32,
-            in_flight_packets: in_flight as f32,
+            cwnd_packets: sample.window as f32,
+            ssthresh_packets: sample.slow_start_threshold.map_or(f32::NAN, |threshold| threshold as f32),
+            srtt_s: sample.srtt.map_or(f32::NAN, |srtt| srtt.as_secs_f64() as f32),
+            rto_s: sample.rto.as_secs_f64() as f32,
+            in_flight_packets: sample.in_flight as f32,
             retransmitted_packets,
             ..FlowSample::default()
         }

@@ -35,8 +35,8 @@ impl Ledger {
         outline
     }
 
-    /// A packet arrives at the other end of its connection: the endpoint there. `received`: whether that has had the
-    /// packet's data before.
+    /// A packet arrives at the other end of its connection. Returns the endpoint there; `received` tells whether that
+    /// has had the packet's data before.
     #[inline(always)]
     pub(super) fn deliver(&mut self, now: Time, id: u32, received: impl FnOnce(&Packet) -> bool) -> EndpointId {
         let packet = self.packets.get(id);

@@ -29,7 +29,7 @@ mod scripts;
 mod underlay;
 
 pub(crate) use build::build;
-pub use build::{Choosers, last_hop_streams};
+pub use build::{Choosers, last_hop_streams, path_course};
 pub use departure::{Departure, Fate, Offer, OfferError};
 pub(crate) use run::World;
 pub use scripts::{Nobody, Scripts};

@@ -34,6 +34,7 @@ impl World {
             capture.keep_header(ticket, offer.header);
         }
         let endpoint = EndpointId { connection, way };
+        self.offered_classes.insert(class);
         self.connections.set_class(connection, class);
         self.connections.act(self.now, endpoint, Act::Offer { bytes, ticket, ecn });
         self.connections.enter(self.now, endpoint, Input::Acted, &mut self.under);

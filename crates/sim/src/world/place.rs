@@ -139,8 +139,8 @@ impl Place {
         }
     }
 
-    /// When packets enter and leave the last hop late, it is woken when a number of them have come, or before something
-    /// that they lead to shows.
+    /// When packets enter and leave the last hop late, it is woken when a number of them have come, or before an answer
+    /// to the first of them can reach the gateway.
     #[inline(never)]
     pub(super) fn schedule_late(&mut self, schedule: &mut Schedule) {
         let Some(late) = &mut self.late else { return };
@@ -245,7 +245,8 @@ impl Place {
     }
 
     /// The packets that have come to the serving satellite by `now` enter the last hop, up to one with which a packet
-    /// leaves it or is lost: whether there was one. Without one last hop and pipe are scheduled for what comes next.
+    /// leaves it or is lost. Returns whether there was one; without one last hop and pipe are scheduled for what comes
+    /// next.
     #[inline]
     pub(super) fn enter_last_hop(&mut self, now: Time, ledger: &mut Ledger, schedule: &mut Schedule) -> bool {
         while let Some(id) = self.downlink.pop_due(now) {
@@ -278,14 +279,14 @@ impl Place {
         self.last_hop.handle_timeout(now);
     }
 
-    /// The next packet that the last hop delivers to a user, of those to which nothing can have happened there.
+    /// The next packet that the last hop delivers to a user, of those that were neither dropped nor marked there.
     /// [`Place::poll_last_hop`] is to be asked for the others.
     #[inline]
     pub(super) fn poll_arrived(&mut self) -> Option<u32> {
         self.last_hop.poll_arrived()
     }
 
-    /// Schedules the last hop if it has nothing to tell: whether it is so.
+    /// Schedules the last hop if it has nothing to tell. Returns whether it is so.
     #[inline(always)]
     pub(super) fn rest_last_hop(&self, schedule: &mut Schedule) -> bool {
         let silent = self.last_hop.is_silent();

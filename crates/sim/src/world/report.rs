@@ -183,8 +183,8 @@ impl World {
         }
         warnings.extend(config.access.as_ref().and_then(|access| access.idle_carriers()));
         warnings.extend(self.place().return_link.as_ref().and_then(|link| link.undecodable()));
-        for (i, class) in config.last_hop.classes.iter().enumerate() {
-            if !self.kinds.iter().any(|kind| kind.class as usize == i) {
+        for (number, class) in (0..).zip(&config.last_hop.classes) {
+            if !self.kinds.iter().any(|kind| kind.class == number) && !self.offered_classes.contains(&number) {
                 warnings.push(format!("no flow belongs to the class \"{}\" of the last hop", class.name));
             }
         }

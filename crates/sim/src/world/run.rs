@@ -1,5 +1,7 @@
 //! The loop of a run: wakes the machine that is due, and carries what it gives to the next.
 
+use std::collections::BTreeSet;
+
 use engine::{Livelock, MachineId};
 use traffic::{Action, AppSample};
 use transport::{Act, Input, Prompt};
@@ -28,6 +30,8 @@ pub(crate) struct World {
     pub(super) connections: Connections,
     pub(super) proxies: Vec<Proxy>,
     pub(super) sampler: MachineId,
+    /// The classes of service of the packets that came from outside.
+    pub(super) offered_classes: BTreeSet<u32>,
     pub(super) warnings: Vec<String>,
 }
 
@@ -118,7 +122,7 @@ impl World {
         }
     }
 
-    /// What leaves the last hop beside the packets to which nothing can have happened.
+    /// What leaves the last hop beside the packets that were neither dropped nor marked.
     #[inline(never)]
     fn empty_last_hop(&mut self, now: Time, place: u32) {
         while let Some(id) =
@@ -266,7 +270,7 @@ impl World {
         }
     }
 
-    /// An application writes a datagram, if that is all that is due: whether it is so.
+    /// An application writes a datagram, if that is all that is due. Returns whether it is so.
     #[inline(always)]
     fn write_datagram(&mut self, now: Time, number: u32) -> bool {
         let Application { source, machine, first_flow: flow } = &mut self.applications[number as usize];

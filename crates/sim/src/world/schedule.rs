@@ -46,6 +46,11 @@ impl Machine {
             Machine::Sampler => 4,
         }
     }
+
+    /// Whether it is a link or a pipe, which nearly every packet wakes.
+    fn carries_packets(self) -> bool {
+        self.phase() == 1
+    }
 }
 
 /// The wake-ups of all machines. A machine's owner keeps the handle that [`Schedule::add`] gives.
@@ -61,11 +66,10 @@ impl Schedule {
     /// later they are as the others.
     pub(super) fn add(&mut self, machine: Machine) -> MachineId {
         self.machines.push(machine);
-        match machine {
-            Machine::Downlink(_) | Machine::LastHop(_) | Machine::Uplink(_) | Machine::Terrestrial => {
-                self.agenda.add_frequent(machine.phase())
-            }
-            _ => self.agenda.add(machine.phase()),
+        if machine.carries_packets() {
+            self.agenda.add_frequent(machine.phase())
+        } else {
+            self.agenda.add(machine.phase())
         }
     }
 

@@ -192,7 +192,7 @@ impl Bbr {
         if self.full || !self.round_start || limited {
             return;
         }
-        self.full = self.full_pipe.has_ended(self.bandwidth.max());
+        self.full = self.full_pipe.end_round(self.bandwidth.max());
     }
 
     fn check_drain(&mut self, sample: &AckSample) {

@@ -56,8 +56,8 @@ pub(super) struct FullPipe {
 }
 
 impl FullPipe {
-    /// A round trip with this bandwidth is over: whether the path is full.
-    pub fn has_ended(&mut self, bandwidth: f64) -> bool {
+    /// A round trip with this bandwidth is over. Returns whether the path is full.
+    pub fn end_round(&mut self, bandwidth: f64) -> bool {
         if bandwidth >= self.bandwidth * FULL_GROWTH {
             *self = FullPipe { bandwidth, rounds: 0 };
             return false;

@@ -231,7 +231,7 @@ pub struct Start {
     /// Congestion avoidance counts acknowledgments (RFC 5681 equation (3)), not what they acknowledge (RFC 3465).
     pub by_acknowledgment: bool,
     /// The window opens by the rules of Linux 2.6.22, as ns-2 has them.
-    pub of_2007: bool,
+    pub of_linux_2_6_22: bool,
     /// Round-trip times are those of echoed timestamps.
     pub timestamps: bool,
 }
@@ -240,7 +240,7 @@ impl Start {
     /// The window at the start.
     pub fn window(&self) -> Window {
         let window = Window::new(self.window, self.counting_limit);
-        window.by_acknowledgment(self.by_acknowledgment).of_2007(self.of_2007)
+        window.by_acknowledgment(self.by_acknowledgment).of_linux_2_6_22(self.of_linux_2_6_22)
     }
 }
 

@@ -78,7 +78,7 @@ impl CongestionController for NewReno {
         if !sample.may_grow || !sample.window_limited {
             return;
         }
-        if self.window.is_of_2007() {
+        if self.window.is_of_linux_2_6_22() {
             return self.window.grow_as_reno(sample.acked);
         }
         let mut acked = sample.delivered;

@@ -67,7 +67,7 @@ impl Westwood {
     }
 
     fn measure(&mut self, sample: &AckSample) {
-        let rtt = if self.window.is_of_2007() { Some(sample.srtt) } else { sample.rtt };
+        let rtt = if self.window.is_of_linux_2_6_22() { Some(sample.srtt) } else { sample.rtt };
         if let Some(rtt) = rtt {
             self.rtt = rtt;
         }
@@ -87,7 +87,7 @@ impl Westwood {
 
     /// max(2, bandwidth * shortest round-trip time).
     fn threshold(&self, congestion: &Congestion) -> u32 {
-        let estimate = self.estimate().filter(|_| !self.window.is_of_2007());
+        let estimate = self.estimate().filter(|_| !self.window.is_of_linux_2_6_22());
         let Some(estimate) = estimate else { return share(congestion.from, 0.5) };
         let most = if congestion.cause == Cause::Timeout { u32::MAX } else { self.window.size };
         estimate.min(most).max(2)
@@ -127,7 +127,7 @@ impl CongestionController for Westwood {
     fn on_event(&mut self, _now: Time, event: &Event) {
         match event {
             Event::Congestion(congestion) => self.window.threshold = self.threshold(congestion),
-            Event::TimedOut => self.forget = !self.window.is_of_2007(),
+            Event::TimedOut => self.forget = !self.window.is_of_linux_2_6_22(),
             _ => (),
         }
     }

@@ -19,8 +19,8 @@ pub struct Window {
     after_timeout: bool,
     /// Congestion avoidance counts acknowledgments, not what they acknowledge.
     by_acknowledgment: bool,
-    /// Whose rule [`Window::open`] is.
-    old: bool,
+    /// Slow start and congestion avoidance are those of Linux 2.6.22, which ns-2 has.
+    of_linux_2_6_22: bool,
 }
 
 impl Window {
@@ -39,7 +39,7 @@ impl Window {
             limit,
             after_timeout: false,
             by_acknowledgment: false,
-            old: false,
+            of_linux_2_6_22: false,
         }
     }
 
@@ -49,29 +49,29 @@ impl Window {
         Window { by_acknowledgment, ..self }
     }
 
-    /// The rules are those of Linux 2.6.22, if `old`.
+    /// The rules are those of Linux 2.6.22, if so.
     #[must_use]
-    pub fn of_2007(self, old: bool) -> Window {
-        Window { old, ..self }
+    pub fn of_linux_2_6_22(self, of_linux_2_6_22: bool) -> Window {
+        Window { of_linux_2_6_22, ..self }
     }
 
     /// Whether the rules are those of Linux 2.6.22.
     #[inline]
-    pub fn is_of_2007(&self) -> bool {
-        self.old
+    pub fn is_of_linux_2_6_22(&self) -> bool {
+        self.of_linux_2_6_22
     }
 
-    /// Counts what is acknowledged for [`Window::open`]. The sender calls it, in a recovery too: in Linux 2.6.22 that
-    /// opens the window after it.
+    /// Counts what is acknowledged for [`Window::open_of_linux_2_6_22`]. The sender calls it, in a recovery too: in
+    /// Linux 2.6.22 that opens the window after it.
     #[inline]
-    pub fn count(&mut self, acked: u32) {
+    pub fn count_for_linux_2_6_22(&mut self, acked: u32) {
         self.acked = self.acked.saturating_add(acked);
     }
 
-    /// Slow start of Linux 2.6.22, which goes on at the threshold: one segment for an acknowledgment. Whether it was
-    /// slow start.
+    /// Slow start of Linux 2.6.22, which goes on at the threshold: one segment for an acknowledgment. Returns
+    /// whether it was slow start.
     #[inline]
-    pub fn open_slowly(&mut self) -> bool {
+    pub fn slow_start_of_linux_2_6_22(&mut self) -> bool {
         let slow = self.size <= self.threshold;
         if slow {
             self.acked = 0;
@@ -83,7 +83,7 @@ impl Window {
     /// Congestion avoidance of Linux 2.6.22: a segment for a window of what was counted, at most one for an
     /// acknowledgment.
     #[inline]
-    pub fn open(&mut self) {
+    pub fn open_of_linux_2_6_22(&mut self) {
         if self.acked >= self.size {
             self.acked -= self.size;
             self.grow(1);
@@ -141,9 +141,9 @@ impl Window {
 
     /// Opens the window after an acknowledgment as RFC 5681 does, for controllers that fall back to it.
     pub fn grow_as_reno(&mut self, acked: u32) {
-        if self.is_of_2007() {
-            if !self.open_slowly() {
-                self.open();
+        if self.is_of_linux_2_6_22() {
+            if !self.slow_start_of_linux_2_6_22() {
+                self.open_of_linux_2_6_22();
             }
             return;
         }
@@ -179,14 +179,14 @@ mod tests {
     /// Segments counted for the rules of Linux 2.6.22 open no window by another rule.
     #[test]
     fn two_rules_count_apart() {
-        let mut window = Window::new(10, u32::MAX).of_2007(true);
+        let mut window = Window::new(10, u32::MAX).of_linux_2_6_22(true);
         for _ in 0..9 {
-            window.count(1);
+            window.count_for_linux_2_6_22(1);
             window.add_one_per(10, 1);
         }
         assert_eq!(window.size, 10);
-        window.count(1);
-        window.open();
+        window.count_for_linux_2_6_22(1);
+        window.open_of_linux_2_6_22();
         assert_eq!(window.size, 11);
         window.add_one_per(10, 1);
         assert_eq!(window.size, 12);

@@ -68,11 +68,13 @@ mod end {
     use super::QuicConfig;
     use crate::congestion::FindControl;
     use crate::endpoint::unopened::Unopened;
-    use crate::endpoint::{Act, Answer, EndOptions, Endpoint, Input, Payload, ReportedWake, SendPacket, Transport};
+    use crate::endpoint::{
+        Act, Answer, EndOptions, Endpoint, Input, Payload, ReportedWake, SendPacket, SenderSample, Transport,
+    };
     use crate::quic::connection::Connection;
     use crate::quic::library::Settings;
     use crate::quic::{Client, Lifetime};
-    use crate::tcp::{Counters, Info};
+    use crate::tcp::Counters;
 
     pub(super) fn build(config: QuicConfig) -> Arc<dyn Transport> {
         let packet = config.packet_bytes(0);
@@ -214,8 +216,8 @@ mod end {
             self.connection.counters()
         }
 
-        fn info(&self) -> Option<Info> {
-            Some(self.connection.info())
+        fn sample(&self) -> Option<SenderSample> {
+            Some(self.connection.sample())
         }
     }
 }

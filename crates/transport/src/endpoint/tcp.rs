@@ -7,8 +7,8 @@ use units::{Bytes, Duration, FieldError, Time};
 
 use super::unopened::Unopened;
 use super::{
-    Act, Answer, EndOptions, Endpoint, Input, Kind, Payload, Prompt, Reply, ReportedWake, SendPacket, Service,
-    Transport,
+    Act, Answer, EndOptions, Endpoint, Input, Kind, Payload, Prompt, Reply, ReportedWake, SendPacket, SenderSample,
+    Service, Transport,
 };
 use crate::congestion::FindControl;
 pub use crate::tcp::TcpConfig;
@@ -119,6 +119,11 @@ impl TcpEnd {
         }
         ends
     }
+
+    /// The connection of this end at this moment.
+    pub fn info(&self) -> Info {
+        self.connection.info()
+    }
 }
 
 impl Endpoint for TcpEnd {
@@ -197,8 +202,11 @@ impl Endpoint for TcpEnd {
         *self.connection.counters()
     }
 
-    fn info(&self) -> Option<Info> {
-        Some(self.connection.info())
+    fn sample(&self) -> Option<SenderSample> {
+        let Info { window, slow_start_threshold, srtt, rto, unacked, retransmitted, sacked, lost, .. } =
+            self.connection.info();
+        let in_flight = (unacked + retransmitted).saturating_sub(sacked + lost);
+        Some(SenderSample { window, slow_start_threshold, in_flight, srtt, rto })
     }
 }
 

@@ -141,7 +141,7 @@ impl Script {
     }
 
     pub fn window(&self) -> f64 {
-        self.connection.window_segments()
+        f64::from(self.connection.window())
     }
 }
 

@@ -258,7 +258,7 @@ impl Bbr3 {
             return;
         }
         let bandwidth = f64::from(rate.delivered) / interval.as_secs_f64();
-        self.full_now = self.full_pipe.has_ended(bandwidth);
+        self.full_now = self.full_pipe.end_round(bandwidth);
         self.full_reached |= self.full_now;
     }
 

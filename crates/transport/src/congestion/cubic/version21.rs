@@ -91,7 +91,7 @@ impl Version21 {
         if sample.state == CongestionState::Open && self.timestamps {
             memory.measure(now, sample.rtt);
         }
-        if !sample.window_limited || window.open_slowly() {
+        if !sample.window_limited || window.slow_start_of_linux_2_6_22() {
             return;
         }
         self.update(window.size, now);

@@ -262,7 +262,7 @@ pub(super) fn start(window: u32) -> Start {
         counting_limit: u32::MAX,
         entropy: 1,
         by_acknowledgment: false,
-        of_2007: false,
+        of_linux_2_6_22: false,
         timestamps: true,
     }
 }

@@ -92,8 +92,8 @@ fn a_timeout_forgets_the_shortest_round_trip_time() {
 
 /// In Linux 2.6.22 the estimate is the window in a recovery, and half the window the threshold, also after a time-out.
 #[test]
-fn of_2007_the_estimate_is_the_window_in_a_recovery() {
-    let mut controller = Westwood::new(Start { of_2007: true, ..start(10) });
+fn of_linux_2_6_22_the_estimate_is_the_window_in_a_recovery() {
+    let mut controller = Westwood::new(Start { of_linux_2_6_22: true, ..start(10) });
     assert_eq!(controller.floor(), 2, "nothing is measured");
     let mut now = Time::ZERO;
     for _ in 0..40 {

@@ -19,8 +19,8 @@ use super::lifetime::{Lifetime, Resume};
 use super::packet::{Answered, Content, QuicPacket};
 use super::qlog::{Heading, Qlog};
 use super::streams::{Arrived, FIRST, Incoming, Outgoing, Sending, Stream, id_of, stream_and_offset, stream_of};
-use crate::state::CongestionState;
-use crate::tcp::{Counters, Info, State};
+use crate::endpoint::SenderSample;
+use crate::tcp::Counters;
 
 /// See the module.
 pub(crate) struct Connection {
@@ -455,44 +455,18 @@ impl Connection {
 
     /// The connection at this moment; `una` and `nxt` are packet numbers: one past the newest packet known to have
     /// arrived, and the next to send.
-    pub fn info(&self) -> Info {
+    pub fn sample(&self) -> SenderSample {
         let core = self.control.lock();
-        let (una, nxt) = core.packets.span();
         let rtt = &core.rtt;
         // RFC 9002 section 6.2.1
         let srtt = rtt.smoothed.unwrap_or(Duration::from_millis(333));
         let rto = srtt + (rtt.variation * 4).max(Duration::from_millis(1)) + self.settings.config.max_ack_delay;
-        Info {
-            state: match (self.over, self.established) {
-                (true, _) => State::Closed,
-                (false, true) => State::Established,
-                (false, false) => State::SynSent,
-            },
-            congestion_state: core.state(),
+        SenderSample {
             window: core.window(),
             slow_start_threshold: core.threshold(),
-            una,
-            nxt,
-            unacked: core.packets.in_flight,
-            sacked: 0,
-            lost: 0,
-            retransmitted: 0,
-            reordering: self.settings.config.packet_threshold,
-            reordering_seen: 0,
-            total_retransmitted: self.counters.retransmitted_segments,
-            delivered: core.packets.delivered,
-            delivered_marked: 0,
-            backoff: 0,
-            consecutive_timeouts: u32::from(core.state() == CongestionState::Loss),
-            probes: 0,
+            in_flight: core.packets.in_flight,
             srtt: rtt.smoothed,
-            rttvar: rtt.smoothed.map(|_| rtt.variation),
             rto,
-            min_rtt: rtt.min,
-            pacing_rate: None,
-            unsent_bytes: self.streams.values().map(|stream| stream.unwritten).sum(),
-            mss: self.settings.payload_bytes(),
-            syn_data: false,
         }
     }
 }

@@ -179,8 +179,8 @@ options! {
     /// Reduce from the data in flight (RFC 5681 equation (4)); without it from the window, as Linux does.
     reduce_in_flight: bool = [true, true, false, false];
     /// Segments that one acknowledgment may count for in slow start (RFC 3465 L); `"all"` counts what it acknowledges.
-    /// After a time-out a number counts one only. Without effect on `newreno`, `reno`, `cubic`, `hybla` and `westwood`
-    /// as the profile `ns2-linux` has them, whose slow start is that of Linux 2.6.22.
+    /// After a time-out a number counts one only. Without effect where slow start is that of Linux 2.6.22, as under the
+    /// profile `ns2-linux`.
     abc: ByteCounting = [ByteCounting::AtMost(1), ByteCounting::AtMost(1), ByteCounting::AtMost(1), ByteCounting::All];
     /// The unit that opens the window in congestion avoidance, for controllers that add a segment for each window: the
     /// `"bytes"` acknowledged (RFC 3465 section 2.1, which RFC 5681 section 3.1 recommends), or so many

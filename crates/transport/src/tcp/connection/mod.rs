@@ -335,12 +335,6 @@ impl Connection {
         self.send.window()
     }
 
-    /// As [`Connection::window`].
-    #[inline]
-    pub fn window_segments(&self) -> f64 {
-        f64::from(self.window())
-    }
-
     /// State of the connection.
     #[inline]
     pub fn state(&self) -> State {

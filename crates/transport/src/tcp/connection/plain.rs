@@ -28,7 +28,7 @@ impl Connection {
         }
     }
 
-    /// Takes [`Arrival::Data`], unless what it acknowledges is not plain. Whether it did.
+    /// Takes [`Arrival::Data`], unless what it acknowledges is not plain. Returns whether it did.
     #[inline(always)]
     pub(super) fn take_at_rest(&mut self, now: Time, segment: &Segment) -> bool {
         debug_assert_eq!(self.arrival(segment), Arrival::Data);
@@ -83,7 +83,7 @@ impl Connection {
             && self.recv.expects(segment)
     }
 
-    /// Takes a segment that the end expects, unless what it acknowledges is not plain. Whether it did.
+    /// Takes a segment that the end expects, unless what it acknowledges is not plain. Returns whether it did.
     #[inline(always)]
     pub(super) fn take_plain(&mut self, now: Time, segment: &Segment) -> bool {
         let ack = self.acknowledgment(segment);

@@ -27,10 +27,10 @@ impl Control {
             counting_limit,
             entropy,
             by_acknowledgment: settings.avoidance_counts == AvoidanceCounts::Acknowledgments,
-            of_2007: settings.recovers_as_ns2(),
+            of_linux_2_6_22: settings.recovers_as_ns2(),
             timestamps: settings.timestamps,
         });
-        let counts = controller.window().is_of_2007();
+        let counts = controller.window().is_of_linux_2_6_22();
         let needs = controller.needs();
         Control { needs, controller, probes: needs.probes.then(Box::default), counts }
     }
@@ -88,7 +88,7 @@ impl Control {
     #[inline(always)]
     pub fn acknowledge(&mut self, sample: &AckSample) {
         if self.counts {
-            self.controller.window_mut().count(sample.acked);
+            self.controller.window_mut().count_for_linux_2_6_22(sample.acked);
         }
         self.controller.on_ack(sample);
         self.follow_probes(sample.now);
