@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
+import polars as pl
 import pytest
 
 import transorbit as to
 from transorbit import _numbers, statistics
+from transorbit.cli import compare
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -52,6 +55,12 @@ def test_goodput_of_short_transfers_is_less_than_the_link_carries(command: Calla
     flows_of = {name: to.Result.load(name).summary["flows"] for name in ("a", "b")}
     assert goodputs == [8 * sum(flow["delivered_bytes"] for flow in own) / 2 for own in flows_of.values()]
     assert goodputs[0] < 1e6 < sum(flow["goodput_bps"] for flow in flows_of["a"])
+
+
+def test_a_count_that_is_not_nothing_has_a_share_that_is_not_nothing() -> None:
+    flows = pl.DataFrame({"sent_packets": [2_000_000, 1_000_000], "rto_events": [3, 0], "dupack_events": [0, 0]})
+    result: Any = SimpleNamespace(flows=flows)
+    assert [compare._share(key)(result) for key in ("rto_events", "dupack_events")] == [" (< 0.01 %)", " (0.00 %)"]
 
 
 def test_text_without_a_title_begins_with_its_first_line(command: Callable[..., Outcome]) -> None:

@@ -121,6 +121,34 @@ def test_what_cannot_be_is_refused() -> None:
             ControllerEnv(**{name: float("nan")})
     with pytest.raises(to.ScenarioError, match=r"^wait_weight: inf was given"):
         SchedulerEnv(few(), wait_weight=float("inf"))
+    for name in ("interval_s", "most_window", "most_rate_bps", "delay_weight", "loss_weight"):
+        with pytest.raises(to.ScenarioError, match=f"^{name}: '1' was given, a number is expected"):
+            ControllerEnv(**{name: "1"})
+    for name in ("most_window", "most_rate_bps"):
+        for value in (0, -1.5):
+            with pytest.raises(to.ScenarioError, match=f"^{name}: {value} was given, a number above 0 is expected"):
+                ControllerEnv(**{name: value})
+    with pytest.raises(to.ScenarioError, match=r"^wait_weight: None was given, a number is expected"):
+        SchedulerEnv(few(), wait_weight=None)  # type: ignore[arg-type]
+
+
+def test_numbers_of_numpy_are_numbers() -> None:
+    given: Any = {"interval_s": np.float32(0.5), "most_window": np.int64(20), "loss_weight": np.float64(1)}
+    env = ControllerEnv(**given)
+    env.reset(seed=np.int64(1))  # type: ignore[arg-type]
+    env.step(np.zeros(1, np.float32))
+    assert env.now_s == 0.5
+
+
+@pytest.mark.parametrize("make", [ControllerEnv, lambda: SchedulerEnv(few())])
+@pytest.mark.parametrize("seed", [2**64, 2**63, -1, 1.5, "x"])
+def test_what_is_no_seed_is_refused_and_the_episode_goes_on(make: Any, seed: Any) -> None:
+    env = make()
+    env.reset(seed=1)
+    with pytest.raises(to.ScenarioError, match=rf"^seed: {seed!r} was given, a whole number from 0 to {2**63 - 1} is"):
+        env.reset(seed=seed)
+    env.step(np.zeros(env.action_space.shape, np.float32))
+    assert env.now_s > 0
 
 
 def test_the_last_interval_ends_with_the_run() -> None:
@@ -149,6 +177,9 @@ def test_a_step_without_an_episode_or_with_what_is_no_action_says_so(make: Any) 
         env.step(zero + np.float32("nan"))
     with pytest.raises(to.ScenarioError, match=r"an array of shape \(99,\) was given"):
         env.step(np.zeros(99, np.float32))
+    for action in ("x", {}, [0, [1]]):
+        with pytest.raises(to.ScenarioError, match=r"^action: .* was given, numbers of shape \(\d+,\) are expected"):
+            env.step(action)
     now = env.now_s
     env.step(zero)
     assert env.now_s > now == 0.0

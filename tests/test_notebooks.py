@@ -112,6 +112,14 @@ def test_what_is_missing_is_named(result: to.Result, monkeypatch: pytest.MonkeyP
         result.to_pandas("packets")
 
 
+def test_an_interval_of_a_sweep_is_what_tables_say() -> None:
+    known = {"mean": 1234567.0, "low": 1234555.0, "high": 1234579.0, "count": 3}
+    assert _notebook._interval(known) == "1234567 ± 12"
+    assert _notebook._interval(known | {"count": 1}) == "1234567"
+    assert _notebook._interval({"mean": 1.959, "low": 0.0, "high": 5.4, "count": 4}) == "2.0 (0.0 to 5.4)"
+    assert _notebook._interval(None) == "\N{EN DASH}"
+
+
 def test_tables_go_to_pandas(result: to.Result) -> None:
     pytest.importorskip("pandas")
     frame = result.to_pandas()

@@ -21,8 +21,9 @@ import transorbit as to
 import wasm
 from conftest import ROOT, Outcome
 from transorbit import report, statistics
+from transorbit._flow_kinds import named
 from transorbit._numbers import on_page as number
-from transorbit.report import series
+from transorbit.report import series, text, tiles
 from transorbit.report.page import Cell, Chart, Page, Series, interval
 
 if TYPE_CHECKING:
@@ -419,6 +420,17 @@ def test_numbers_are_for_people() -> None:
     thin = "\N{NARROW NO-BREAK SPACE}"
     assert [number(value) for value in (0, 12, 1234567, -3)] == ["0", "12", f"1{thin}234{thin}567", "\N{MINUS SIGN}3"]
     assert [number(value, 4) for value in (0.5, 1.23456, 123456.7)] == ["0.5", "1.235", f"123{thin}457"]
+
+
+def test_a_rate_is_in_the_unit_that_suits_it_as_it_is_rounded() -> None:
+    told = [text.rate(bps) for bps in (0.0, 999_940.0, 999_990.0, 2.5e9)]
+    assert told == [("0", "bit/s"), ("999.9", "kbit/s"), ("1", "Mbit/s"), ("2.5", "Gbit/s")]
+
+
+def test_a_flow_without_a_congestion_controller_is_named_by_its_traffic() -> None:
+    call = to.Scenario.load("voip").replace({"duration": "1 s", "flows.0.count": 1}).run()
+    assert named(call.summary["flows"][0]) == "flow 0 (voice)"
+    assert next(tile.note for tile in tiles.of(call) if tile.label == "Goodput") == "of the flow (voice)"
 
 
 def test_equal_columns_are_stored_once_and_what_is_not_a_number_is_null() -> None:

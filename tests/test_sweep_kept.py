@@ -14,8 +14,9 @@ import pytest
 
 import transorbit as to
 from sweeps import RATES, SCENARIOS, SWEEP, TCP, ending_before, keys, lab
-from transorbit.sweep import code, sql, work
+from transorbit import _code
 from transorbit.sweep import result as sweeps
+from transorbit.sweep import sql, work
 from transorbit.sweep.local import Threads
 from transorbit.sweep.store import Store
 
@@ -98,28 +99,28 @@ def test_only_code_that_lies_in_one_file_is_known_again(tmp_path: Path) -> None:
     (tmp_path / "own.py").write_text(source)
     exec(compile(source, str(tmp_path / "own.py"), "exec"), plain)  # noqa: S102 - written above
     own: Any = plain
-    before = {name: code.fingerprint(own[name]) for name in ("Own", "Inner", "make")}
+    before = {name: _code.fingerprint(own[name]) for name in ("Own", "Inner", "make")}
     assert None not in before.values()
-    assert before == {name: code.fingerprint(own[name]) for name in before}, "the same in the next start"
-    assert code.fingerprint(own["maker"](3)) is None, "a class that a function makes"
-    assert code.fingerprint(functools.partial(own["Own"])) is None
-    assert code.fingerprint(lambda: tmp_path) is None, "a closure"
-    assert code.fingerprint(Derived) is None, "a file that imports others"
+    assert before == {name: _code.fingerprint(own[name]) for name in before}, "the same in the next start"
+    assert _code.fingerprint(own["maker"](3)) is None, "a class that a function makes"
+    assert _code.fingerprint(functools.partial(own["Own"])) is None
+    assert _code.fingerprint(lambda: tmp_path) is None, "a closure"
+    assert _code.fingerprint(Derived) is None, "a file that imports others"
 
     own["Own"].depth = 9
-    after = {name: code.fingerprint(own[name]) for name in before}
+    after = {name: _code.fingerprint(own[name]) for name in before}
     assert all(after[name] not in (None, before[name]) for name in before), "an attribute of the base class counts"
     own["Own"].depth = 2
     own["DEPTH"] = 5
-    assert code.fingerprint(own["Inner"]) not in (None, before["Inner"]), "so does a variable of the module"
+    assert _code.fingerprint(own["Inner"]) not in (None, before["Inner"]), "so does a variable of the module"
     own["DEPTH"] = tmp_path
-    assert code.fingerprint(own["Own"]) is None, "what is no plain value cannot be read off"
+    assert _code.fingerprint(own["Own"]) is None, "what is no plain value cannot be read off"
     own["DEPTH"] = 1
-    assert code.fingerprint(own["Own"]) == before["Own"]
+    assert _code.fingerprint(own["Own"]) == before["Own"]
     (tmp_path / "own.py").write_text(source + "import numpy\n")
-    assert code.fingerprint(own["Own"]) is None
+    assert _code.fingerprint(own["Own"]) is None
     (tmp_path / "own.py").unlink()
-    assert code.fingerprint(own["Own"]) is None
+    assert _code.fingerprint(own["Own"]) is None
 
 
 def test_a_scheduler_whose_code_cannot_be_read_off_runs_anew(tmp_path: Path) -> None:

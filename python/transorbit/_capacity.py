@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from transorbit import _core, _folder, _inputs, _interrupt
-from transorbit._frame import write_parquet
 from transorbit.plugins import REGISTRY
 from transorbit.result import provenance
 from transorbit.scenario import Scenario
@@ -78,19 +77,17 @@ class Capacity:
             FileExistsError: `directory` holds something that is not a study of capacity.
             OSError: it cannot be written.
         """
-        directory = Path(directory)
-        with _folder.replacing(directory, _folder.CAPACITY) as fresh:
-            (fresh / "scenario.toml").write_text(self.scenario_toml, encoding="utf-8")
-            _inputs.write(self.inputs, fresh)
-            for name, value in (("capacity", self.report), ("provenance", self.provenance)):
-                text = json.dumps(value, indent=2, ensure_ascii=False) + "\n"
-                (fresh / f"{name}.json").write_text(text, encoding="utf-8")
-            write_parquet(self.table, fresh / "capacity.parquet")
-            if plots:
-                from transorbit.plots import write
-
-                write(self.plot(**look), fresh / "capacity")
-        return directory
+        return _folder.save_study(
+            directory,
+            _folder.CAPACITY,
+            "capacity",
+            report=self.report,
+            provenance=self.provenance,
+            table=self.table,
+            draw=(lambda: self.plot(**look)) if plots else None,
+            scenario_toml=self.scenario_toml,
+            inputs=self.inputs,
+        )
 
     def __repr__(self) -> str:
         policies = dict.fromkeys(row["policy"] for row in self.rows)

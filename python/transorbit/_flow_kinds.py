@@ -18,6 +18,16 @@ def is_controlled(flow: Mapping[str, Any]) -> bool:
     return flow.get(CONTROLLED) is not None
 
 
+def what_it_runs(flow: Mapping[str, Any]) -> str:
+    """The congestion controller of a flow; of a flow without one its traffic."""
+    return str(flow.get(CONTROLLED) or flow["traffic"])
+
+
+def named(flow: Mapping[str, Any]) -> str:
+    """The name of a flow where several are shown: "flow 3 (voice)"."""
+    return f"flow {flow['id']} ({what_it_runs(flow)})"
+
+
 def is_voice(flow: Mapping[str, Any]) -> bool:
     """Whether somebody listens to a call."""
     return flow.get(VOICE) is not None

@@ -17,10 +17,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from transorbit import _figures, _inputs
+from transorbit._frame import write_parquet
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
     from typing import TextIO
+
+    import polars as pl
+    from matplotlib.figure import Figure
 
 # The system's errors when a folder cannot be moved to a name because something is there.
 _OCCUPIED = frozenset({errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR})
@@ -268,6 +272,48 @@ def replacing(directory: Path, kind: Kind = RESULT, choose: Callable[[], Path] |
             _become(fresh, old, kind, choose or (lambda: directory))
         finally:
             shutil.rmtree(work, ignore_errors=True)
+
+
+def save_study(
+    directory: str | Path,
+    kind: Kind,
+    stem: str,
+    *,
+    report: Mapping[str, object],
+    provenance: Mapping[str, object],
+    table: pl.DataFrame,
+    draw: Callable[[], Figure] | None,
+    scenario_toml: str = "",
+    inputs: Iterable[_inputs.Input] = (),
+) -> Path:
+    """Write the folder of a study: report, provenance, table and plot, which appear whole or not at all.
+
+    Args:
+        directory: the folder.
+        kind: what it is.
+        stem: the name of the files of report, table and plot.
+        report: the numbers of the study.
+        provenance: how they came about.
+        table: the rows.
+        draw: makes the plot; None is none.
+        scenario_toml: the scenario, where there is one.
+        inputs: its files.
+
+    Raises:
+        OSError: see `replacing`.
+    """
+    directory = Path(directory)
+    with replacing(directory, kind) as fresh:
+        if scenario_toml:
+            (fresh / "scenario.toml").write_text(scenario_toml, encoding="utf-8")
+        _inputs.write(inputs, fresh)
+        for name, value in ((stem, report), ("provenance", provenance)):
+            text = json.dumps(value, indent=2, ensure_ascii=False) + "\n"
+            (fresh / f"{name}.json").write_text(text, encoding="utf-8")
+        write_parquet(table, fresh / f"{stem}.parquet")
+        if draw:
+            _figures.plots().write(draw(), fresh / stem)
+    return directory
 
 
 def _become(fresh: Path, old: Path, kind: Kind, choose: Callable[[], Path]) -> None:

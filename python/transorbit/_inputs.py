@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from transorbit import _hash
 from transorbit._core import ScenarioError
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ def changed(folder: Path) -> list[str]:
     told = []
     for kept, sha256 in recorded(folder).items():
         file = folder / kept
-        found = hashlib.sha256(file.read_bytes()).hexdigest() if file.is_file() else None
+        found = _hash.sha256(file.read_bytes()) if file.is_file() else None
         if found is None:
             told.append(f"{file} is gone since the result was made")
         elif found != sha256:

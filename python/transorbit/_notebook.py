@@ -8,6 +8,8 @@ from html import escape
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from transorbit import _numbers
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
@@ -108,12 +110,12 @@ def of_sweep(result: Any) -> str:
 
 
 def _interval(one: dict[str, Any] | None) -> str:
+    """The mean of a metric with its interval; the mean alone of one run, a dash without any."""
     if one is None or one["mean"] is None:
         return "\N{EN DASH}"
-    if one["low"] is None or one["count"] < 2:
-        return f"{one['mean']:.4g}"
-    half = (one["high"] - one["low"]) / 2
-    return f"{one['mean']:.4g} ± {half:.2g}" if half < 100 else f"{one['mean']:.4g} ± {half:.0f}"
+    if one["count"] < 2:
+        return _numbers.number(one["mean"])
+    return _numbers.interval(one["mean"], one["low"], one["high"])
 
 
 def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from transorbit import _core, _folder
 from transorbit._ask import ask
 from transorbit._capacity import _in_range
-from transorbit._frame import frame, write_parquet
+from transorbit._frame import frame
 from transorbit.result import provenance
 from transorbit.scenario import Scenario
 
@@ -99,17 +99,15 @@ class PlrCurves:
             FileExistsError: `directory` holds something that is not a study of packet loss.
             OSError: it cannot be written.
         """
-        directory = Path(directory)
-        with _folder.replacing(directory, FOLDER) as fresh:
-            for name, value in (("plr", self.report), ("provenance", self.provenance)):
-                text = json.dumps(value, indent=2, ensure_ascii=False) + "\n"
-                (fresh / f"{name}.json").write_text(text, encoding="utf-8")
-            write_parquet(self.table, fresh / "plr.parquet")
-            if plots:
-                from transorbit.plots import write
-
-                write(self.plot(**look), fresh / "plr")
-        return directory
+        return _folder.save_study(
+            directory,
+            FOLDER,
+            "plr",
+            report=self.report,
+            provenance=self.provenance,
+            table=self.table,
+            draw=(lambda: self.plot(**look)) if plots else None,
+        )
 
     def __repr__(self) -> str:
         packets = sorted({row["packets_per_block"] for row in self.rows})

@@ -7,10 +7,12 @@ its duration; `reset(seed=…)` is the seed of the run, so that the same seed an
 
 from __future__ import annotations
 
+import reprlib
 from typing import TYPE_CHECKING, Any
 
 from transorbit import _core, plugins
-from transorbit.scenario import Scenario
+from transorbit._ask import number
+from transorbit.scenario import Scenario, checked_seed
 
 try:
     import gymnasium
@@ -60,11 +62,12 @@ class _Env(gymnasium.Env["NDArray[np.float32]", "NDArray[np.float32]"]):
     """The common part of both environments: a run that goes on by intervals."""
 
     def __init__(self, scenario: Scenario, interval_s: float, key: str, kind: str) -> None:
-        if not 1e-6 <= interval_s <= 1e6:
+        interval = number("interval_s", interval_s)
+        if not 1e-6 <= interval <= 1e6:
             raise _core.ScenarioError(f"interval_s: {interval_s!r} was given, seconds from 1e-6 to 1e6 are expected")
         choice = {"kind": plugins.KINDS[kind].choice, "name": _NAME}
         self._scenario = scenario.replace({key: choice, "record.series": False})
-        self._interval = interval_s
+        self._interval = interval
         self._kind = kind
         self._names = plugins.REGISTRY.names()
         self._names[kind] = [*self._names[kind], _NAME]
@@ -91,13 +94,17 @@ class _Env(gymnasium.Env["NDArray[np.float32]", "NDArray[np.float32]"]):
         if self._now >= self._end:
             told = "the episode is at its end" if self._simulation else "there is no episode yet"
             raise gymnasium.error.ResetNeeded(f"step: {told}: call reset() first")
-        numbers = np.asarray(action, np.float64)
-        if numbers.shape != self.action_space.shape:
-            wanted = f"{self.action_space.shape} is expected"
-            raise _core.ScenarioError(f"action: an array of shape {numbers.shape} was given, {wanted}")
+        wanted = self.action_space.shape
+        try:
+            numbers = np.asarray(action, np.float64)
+        except (TypeError, ValueError):
+            told = f"{reprlib.repr(action)} was given, numbers of shape {wanted} are expected"
+            raise _core.ScenarioError(f"action: {told}") from None
+        if numbers.shape != wanted:
+            raise _core.ScenarioError(f"action: an array of shape {numbers.shape} was given, {wanted} is expected")
         if not np.isfinite(numbers).all():
             raise _core.ScenarioError(f"action: {numbers.tolist()} was given, finite numbers are expected")
-        return [float(number) for number in numbers]
+        return [float(value) for value in numbers]
 
     def _pass(self) -> float:
         """Moves on by an interval, or to the end of the run. Returns the seconds that pass."""
@@ -170,11 +177,12 @@ class ControllerEnv(_Env):
         """
         if steers not in ("window", "rate"):
             raise _core.ScenarioError(f'steers: {steers!r} was given, "window" or "rate" is expected')
-        _check(most_window=most_window, most_rate_bps=most_rate_bps, delay_weight=delay_weight, loss_weight=loss_weight)
+        most = _above_zero("most_window", most_window), _above_zero("most_rate_bps", most_rate_bps)
+        weights = number("delay_weight", delay_weight), number("loss_weight", loss_weight)
         super().__init__(_scenario(scenario), interval_s, "flows.0.transport.congestion", "controller")
         self._paced = steers == "rate"
-        self._weights = delay_weight, loss_weight
-        self._most = max(most_window, 1.0), max(most_rate_bps, _LEAST_BPS)
+        self._weights = weights
+        self._most = max(most[0], 1.0), max(most[1], _LEAST_BPS)
         self._reward = reward
         self.action_space = gymnasium.spaces.Box(-1.0, 1.0, (1,), np.float32)
         self.observation_space = gymnasium.spaces.Box(0.0, _MOST, (5,), np.float32)
@@ -182,8 +190,12 @@ class ControllerEnv(_Env):
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[NDArray[np.float32], dict[str, Any]]:
-        """Begin a run; the window is 10 segments, the rate 1 Mbit/s."""
-        super().reset(seed=seed, options=options)
+        """Begin a run; the window is 10 segments, the rate 1 Mbit/s.
+
+        Raises:
+            ScenarioError: the seed is none.
+        """
+        super().reset(seed=checked_seed(seed), options=options)
         self._steering = _core.Steering(self._paced)
         self._begin(seed, self._steering)
         self._window, self._rate = 10.0, 1e6
@@ -246,10 +258,10 @@ class SchedulerEnv(_Env):
         Raises:
             ScenarioError: the scenario is wrong, or an argument.
         """
-        _check(wait_weight=wait_weight)
+        weight = number("wait_weight", wait_weight)
         super().__init__(_scenario(scenario), interval_s, "last_hop.scheduler", "scheduler")
         self.users = _users(self._scenario)
-        self._weight = wait_weight
+        self._weight = weight
         self._reward = reward
         self.action_space = gymnasium.spaces.Box(-1.0, 1.0, (self.users,), np.float32)
         self.observation_space = gymnasium.spaces.Box(0.0, _MOST, (4 * self.users,), np.float32)
@@ -257,8 +269,12 @@ class SchedulerEnv(_Env):
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[NDArray[np.float32], dict[str, Any]]:
-        """Begin a run."""
-        super().reset(seed=seed, options=options)
+        """Begin a run.
+
+        Raises:
+            ScenarioError: the seed is none.
+        """
+        super().reset(seed=checked_seed(seed), options=options)
         self._queues = _core.Weights(self.users)
         self._begin(seed, self._queues)
         return np.zeros(4 * self.users, np.float32), {}
@@ -278,10 +294,16 @@ class SchedulerEnv(_Env):
         return seen, reward, False, self._now >= self._end, {}
 
 
-def _check(**numbers: float) -> None:
-    for name, number in numbers.items():
-        if not np.isfinite(number):
-            raise _core.ScenarioError(f"{name}: {number!r} was given, a finite number is expected")
+def _above_zero(name: str, value: float) -> float:
+    """Returns a number above zero.
+
+    Raises:
+        ScenarioError: it is none.
+    """
+    found = number(name, value)
+    if found <= 0:
+        raise _core.ScenarioError(f"{name}: {value!r} was given, a number above 0 is expected")
+    return found
 
 
 def _scenario(given: Scenario | str | Path | None) -> Scenario:

@@ -8,7 +8,6 @@ text.
 
 from __future__ import annotations
 
-import hashlib
 import importlib.util
 import re
 import tomllib
@@ -19,7 +18,7 @@ from importlib.abc import ExecutionLoader
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from transorbit import _inputs, _source
+from transorbit import _code, _hash, _inputs, _source
 from transorbit._core import ScenarioError, SimulationError
 
 if TYPE_CHECKING:
@@ -186,7 +185,7 @@ def loaded(shipped: Iterable[Shipped]) -> Registry:
     try:
         for each in shipped:
             assert each.text is not None, "refused before it is sent"
-            loader = _Loader(each.text, f"{each.kind} {each.name} {_sha256(each.text)[:12]}")
+            loader = _Loader(each.text, f"{each.kind} {each.name} {_hash.sha256(each.text)[:12]}")
             spec = importlib.util.spec_from_loader("transorbit_plugin", loader)
             assert spec
             with running(each.text, loader.file):
@@ -266,13 +265,11 @@ def _plugins_named(table: object) -> list[tuple[str, str]]:
 
 def shipped(toml: str) -> tuple[Shipped, ...]:
     """Returns the plugins that a resolved scenario names, as a task has them."""
-    from transorbit.sweep import code
-
     sent = []
     for plugin in used(toml):
         text, reason = _text(plugin)
         # The text of a plugin is all of it where it is known from the start; otherwise its values are looked at too.
-        fingerprint = code.fingerprint(plugin.factory) or ""
+        fingerprint = _code.fingerprint(plugin.factory) or ""
         sent.append(Shipped(plugin.kind, plugin.name, text, reason, fingerprint))
     return tuple(sent)
 
@@ -291,7 +288,7 @@ def kept(plugins: Iterable[Plugin]) -> tuple[_inputs.Input, ...]:
         text, reason = _text(plugin)
         contents = f"# The source of this {plugin.kind} could not be kept: {reason}.\n" if text is None else text
         file, data = _file(plugin.kind, plugin.name), contents.encode()
-        inputs.append(_inputs.Input(f"{plugin.kind} {plugin.name}", file, _sha256(contents), data))
+        inputs.append(_inputs.Input(f"{plugin.kind} {plugin.name}", file, _hash.sha256(contents), data))
     return tuple(inputs)
 
 
@@ -299,7 +296,7 @@ def _file(kind: str, name: str) -> str:
     """Returns the place of a source in a result folder."""
     plain = re.sub(r"[^a-z0-9._-]", "_", name)
     # Two names may not share a file, on no disk.
-    told = plain if plain == name else f"{plain}-{_sha256(name)[:8]}"
+    told = plain if plain == name else f"{plain}-{_hash.sha256(name)[:8]}"
     return f"plugins/{kind}-{told}.py"
 
 
@@ -312,14 +309,10 @@ def write(plugins: Iterable[Plugin], directory: Path) -> None:
     if listed.is_file() and not listed.parent.is_symlink():
         for each in json.loads(listed.read_text(encoding="utf-8")):
             file = listed.parent / Path(str(each["kept"])).name
-            if file.is_file() and hashlib.sha256(file.read_bytes()).hexdigest() == each["sha256"]:
+            if file.is_file() and _hash.sha256(file.read_bytes()) == each["sha256"]:
                 file.unlink()
         listed.unlink()
     if inputs:
         _inputs.write(inputs, directory)
         text = json.dumps(_inputs.described(inputs), indent=2) + "\n"
         (directory / "plugins" / "plugins.json").write_text(text, encoding="utf-8")
-
-
-def _sha256(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()

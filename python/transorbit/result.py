@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import platform
 from datetime import UTC, datetime
@@ -10,7 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from transorbit import _convert, _core, _figures, _folder, _inputs, _notebook
+from transorbit import _convert, _core, _figures, _folder, _hash, _inputs, _notebook
 from transorbit._frame import frame, write_parquet
 from transorbit._summary import Summary, json_of
 
@@ -338,7 +337,7 @@ def provenance(
     return {
         "transorbit": _core.version(),
         "seed": seed,
-        "scenario_sha256": hashlib.sha256(scenario_toml.encode()).hexdigest(),
+        "scenario_sha256": _hash.sha256(scenario_toml),
         "inputs": _inputs.described(inputs),
         **own,
         "created": datetime.now(UTC).isoformat(timespec="seconds"),

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import time
 from numbers import Integral
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from transorbit import _content, _core, _files, _folder, _inputs, _interrupt, _notebook, plugins
+from transorbit import _content, _core, _files, _folder, _hash, _inputs, _interrupt, _notebook, plugins
 from transorbit.result import Result, provenance
 
 if TYPE_CHECKING:
@@ -124,7 +123,7 @@ class Scenario:
         """
         toml, _ = self._core.kept(seed, self._plans)
         own = [each.sha256 for each in plugins.kept(plugins.used(toml))]
-        return {"scenario_sha256": hashlib.sha256(toml.encode()).hexdigest(), "plugins": own}
+        return {"scenario_sha256": _hash.sha256(toml), "plugins": own}
 
     def run(
         self,
@@ -157,8 +156,7 @@ class Scenario:
             Interrupted: Ctrl-C; its `result` is what was simulated until then, also where that is all. A second Ctrl-C
                 leaves none.
         """
-        if seed is not None and not (isinstance(seed, Integral) and 0 <= seed < 2**63):
-            raise _core.ScenarioError(f"seed: {seed!r} was given, a whole number from 0 to {2**63 - 1} is expected")
+        seed = checked_seed(seed)
         if watch is not None and not 0 <= watch[0] <= watch[1]:
             raise ValueError(f"watch: {watch} was given, seconds from 0 on and not before them are expected")
         started = Started(self, seed, scratch)
@@ -187,6 +185,19 @@ class Scenario:
             return f"Scenario({self.title!r})"
         except _core.ScenarioError as error:
             return f"Scenario(<{error}>)"
+
+
+def checked_seed(seed: int | None) -> int | None:
+    """Returns the seed of a run as an integer of Python; None stays.
+
+    Raises:
+        ScenarioError: it is none.
+    """
+    if seed is None:
+        return None
+    if not (isinstance(seed, Integral) and 0 <= seed < 2**63):
+        raise _core.ScenarioError(f"seed: {seed!r} was given, a whole number from 0 to {2**63 - 1} is expected")
+    return int(seed)
 
 
 def _confined(path: Path, text: str) -> None:

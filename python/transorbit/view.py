@@ -98,13 +98,14 @@ class _Handler(SimpleHTTPRequestHandler):
         if (self.headers.get("Host") or "").partition(":")[0] not in {_HOST, "localhost"}:
             self.send_error(HTTPStatus.FORBIDDEN)
         elif self.path.partition("?")[0] == "/view.json" and self.server.told is not None:
-            self._send(self.server.told, "application/json")
+            self._send(self.server.told)
         else:
             super().do_GET()
 
-    def _send(self, body: bytes, kind: str) -> None:
+    def _send(self, body: bytes) -> None:
+        """Answer with JSON."""
         self.send_response(HTTPStatus.OK)
-        self.send_header("Content-Type", kind)
+        self.send_header("Content-Type", "application/json")
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
         self.wfile.write(body)

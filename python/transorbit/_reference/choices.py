@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from transorbit._reference.markdown import cell, code, line, note
+from transorbit._markdown import cell, code, line, note
 from transorbit.scenario import registries
 
 _NOTE = note("the doc comments of the crates")

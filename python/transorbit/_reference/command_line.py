@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from transorbit._reference.markdown import note
+from transorbit._markdown import note
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from transorbit import _columns
-from transorbit._reference.markdown import cell, note
+from transorbit._markdown import cell, note
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

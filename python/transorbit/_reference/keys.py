@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from transorbit._reference.markdown import cell, code, line, note
+from transorbit._markdown import cell, code, line, note
 from transorbit.scenario import registries, schema
 
 if TYPE_CHECKING:

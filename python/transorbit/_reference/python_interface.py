@@ -8,7 +8,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 import transorbit
-from transorbit._reference.markdown import cell, line, note, wrapped
+from transorbit._markdown import cell, line, note, wrapped
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

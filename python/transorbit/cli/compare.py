@@ -155,7 +155,7 @@ def _share(key: str) -> Callable[[Result], str]:
 
     def told(result: Result) -> str:
         sent = show.total(result.flows, "sent_packets")
-        return f" ({100 * show.total(result.flows, key) / sent:.2f} %)" if sent else ""
+        return f" ({_numbers.percent(show.total(result.flows, key) / sent)})" if sent else ""
 
     return told
 

@@ -84,11 +84,13 @@ def import_(
     print(f"{file}: {found.kind}, {_numbers.counted(table.height, 'row')} over {_numbers.number(lasts)} s")
     for note in found.notes:
         print(f"  {note}")
+    from transorbit.trace.measurement import quantile
+
     rows = []
     for name in table.columns[1:]:
         values = table[name].drop_nulls()
         empty = table.height - len(values)
-        least, middle, most = (_numbers.number(_quantile(values, share)) for share in (0.0, 0.5, 1.0))
+        least, middle, most = (_numbers.number(quantile(values, share)) for share in (0.0, 0.5, 1.0))
         told = f"median {middle}, {least} to {most}" if len(values) else "nothing"
         rows.append((f"  {name}", told + (f"; {empty} empty" if empty else "")))
     print("\n".join(facts(rows)))
@@ -98,11 +100,6 @@ def import_(
         return
     to.trace.write(found, out)
     print(f"written: {out}\n  path = {_as_path(found, out)}")
-
-
-def _quantile(values: pl.Series, share: float) -> float:
-    """Between the two in the middle, of an even count."""
-    return float(values.quantile(share, "linear") or 0.0)
 
 
 def _check(found: to.trace.Measurement, file: Path) -> None:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import time
 from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from transorbit import _core, _folder
+from transorbit import _core, _folder, _hash
 from transorbit._ask import as_json, given
 from transorbit._frame import frame, write_parquet
 from transorbit.constellation.about import as_text
@@ -224,7 +223,7 @@ def routes(
         "threads": threads,
     }
     asked = {name: value for name, value in options.items() if name != "threads"}
-    identity = {"options_sha256": hashlib.sha256(as_json(asked).encode()).hexdigest()}
+    identity = {"options_sha256": _hash.sha256(as_json(asked))}
     if out is not None:
         _folder.check_replaceable(Path(out), folder())
         if not replace and not _folder.is_of(Path(out), identity, "options_sha256"):

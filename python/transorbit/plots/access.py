@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from transorbit.plots import heading, style
+from transorbit.plots.marks import distribution
 
 if TYPE_CHECKING:
     from typing import Unpack
@@ -72,18 +73,10 @@ def access_times(result: Result, **look: Unpack[style.Look]) -> Figure | None:
             for key, label, line in (("first_packet_s", "first packet", "-"), ("completion_s", "all", _DASHED)):
                 times = known[key][kind]
                 if len(times) >= _FEWEST_FLOWS:
-                    shares = [100 * n / len(times) for n in range(len(times) + 1)]
-                    ax.step(
-                        [times[0], *times],
-                        shares,
-                        where="post",
-                        color=style.CYCLE[i % len(style.CYCLE)],
-                        linestyle=line,
-                        label=f"{kind}, {label}",
-                    )
+                    color = style.CYCLE[i % len(style.CYCLE)]
+                    distribution(ax, times, color=color, linestyle=line, label=f"{kind}, {label}")
         ax.set_xlabel("Time since the flow began (s)")
         ax.set_ylabel("Flows done by then (%)")
-        ax.set_ylim(0, 101)
         ax.set_xlim(left=0)
         heading.above(ax)
     return fig

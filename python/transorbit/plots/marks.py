@@ -20,7 +20,7 @@ from transorbit.plots import labels as naming
 from transorbit.plots.scales import AS_IT_IS, few_decades, plain
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
@@ -178,6 +178,14 @@ def cdf(p: Panels, ours: pl.DataFrame, theirs: pl.DataFrame | None) -> None:
         if ax.get_subplotspec().is_first_col():  # type: ignore[union-attr]
             heading.name_upright(ax, p.spec.share)
     legend(p, theirs is not None, lambda index: Line2D([], [], **look_of(index, dashes=dashes, joined=True)))
+
+
+def distribution(ax: Axes, values: Sequence[float], *, until: float | None = None, **look: Any) -> None:
+    """Steps of the share of sorted values that are at most a value, in percent; at 100 % they go on to `until`."""
+    end = [] if until is None else [until]
+    shares = [100 * n / len(values) for n in range(len(values) + 1)]
+    ax.step([values[0], *values, *end], [*shares, *(100 for _ in end)], where="post", **look)
+    ax.set_ylim(0, 101)
 
 
 def heatmap(p: Panels, ours: pl.DataFrame, theirs: pl.DataFrame | None) -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from transorbit._core import ScenarioError
+from transorbit._flow_kinds import named
 from transorbit.plots import heading, style
 
 if TYPE_CHECKING:
@@ -60,8 +61,7 @@ def timeline(
     reference = (result.numbers.get("channel") or {}).get("reference_snr_db")
     if reference is not None and "attenuation_db" in series.columns:
         series = series.with_columns(snr_db=reference - pl.col("attenuation_db"))
-    name = chosen.get("congestion") or chosen["transport"]
-    usual = heading.of_run(f"{result.title}: flow {chosen['id']} ({name})", result)
+    usual = heading.of_run(f"{result.title}: {named(chosen)}", result)
     title = usual if title is None else title
     with style.grid(len(panels), width=width, height=0.4 + 1.2 * len(panels), sharex=True, title=title) as (fig, axes):
         for panel, [ax] in zip(panels, axes, strict=True):

@@ -9,7 +9,9 @@ import polars as pl
 from matplotlib.ticker import MaxNLocator
 
 from transorbit import _numbers
+from transorbit._flow_kinds import what_it_runs
 from transorbit.plots import heading, style
+from transorbit.plots.marks import distribution
 from transorbit.plots.scales import plain
 
 if TYPE_CHECKING:
@@ -41,14 +43,15 @@ def goodput_by_user(result: Result, **look: Unpack[style.Look]) -> Figure | None
     scale, unit = (1e3, "Mbit/s") if kbps[-1] >= 1e4 else (1.0, "kbit/s")
     users = result.numbers["users"]
     with style.plain(title=heading.of_run("Goodput by user", result), look=look) as (fig, [ax]):
-        _cdf(ax, [value / scale for value in kbps])
+        values = [value / scale for value in kbps]
+        distribution(ax, values, until=2 * values[-1], color=style.BLUE)
         mean = users["goodput_mean_bps"] / 1e3 / scale
         ax.axvline(
             mean, color=style.GREY, linewidth=0.9, linestyle=_DASHED, label=f"mean {_numbers.number(mean, 3)} {unit}"
         )
         ax.set_xlabel(f"Goodput ({unit})")
         ax.set_ylabel("Users with at most this (%)")
-        _horizontal(ax, [value / scale for value in kbps])
+        _horizontal(ax, values)
         fairness = "" if users["jain"] is None else f", Jain index {users['jain']:.3f}"
         nothing = kbps.count(0.0)
         without = f", {nothing} without any" if nothing and ax.get_xscale() == "log" else ""
@@ -97,12 +100,12 @@ def completion(result: Result, **look: Unpack[style.Look]) -> Figure | None:
     done = [flow for flow in result.summary["flows"] if flow.get("completion_s") is not None]
     if len(done) < _FEWEST_USERS:
         return None
-    kinds = list(dict.fromkeys(_kind(flow) for flow in done))
+    kinds = list(dict.fromkeys(what_it_runs(flow) for flow in done))
     if len({flow["delivered_bytes"] for flow in done}) == 1:
         return _of_one_size(result, done, kinds, look)
     with style.plain(title=heading.of_run("Completion of transfers", result), height=3.4, look=look) as (fig, [ax]):
         for kind in kinds:
-            own = [flow for flow in done if _kind(flow) == kind]
+            own = [flow for flow in done if what_it_runs(flow) == kind]
             ax.plot(
                 [flow["delivered_bytes"] / 1e3 for flow in own],
                 [flow["completion_s"] for flow in own],
@@ -129,10 +132,8 @@ def _of_one_size(result: Result, done: list[dict[str, Any]], kinds: list[str], l
     """The distribution of the completion times of transfers that are all of one size."""
     with style.plain(title=heading.of_run("Completion of transfers", result), look=look) as (fig, [ax]):
         for kind, color, dash in zip(kinds, cycle(style.CYCLE), cycle(style.DASHES)):
-            times = sorted(flow["completion_s"] for flow in done if _kind(flow) == kind)
-            shares = [100 * n / len(times) for n in range(len(times) + 1)]
-            ax.step([times[0], *times], shares, where="post", color=color, linestyle=dash, label=kind)
-        ax.set_ylim(0, 101)
+            times = sorted(flow["completion_s"] for flow in done if what_it_runs(flow) == kind)
+            distribution(ax, times, color=color, linestyle=dash, label=kind)
         ax.set_xlim(left=0)
         ax.margins(x=0.04)
         ax.set_xlabel("Time to complete (s)")
@@ -152,13 +153,6 @@ def _goodput_of_users(result: Result) -> pl.Series:
     return users.select(goodput.alias("goodput_bps")).to_series()
 
 
-def _cdf(ax: Axes, values: Sequence[float]) -> None:
-    """The distribution function of sorted values, in percent."""
-    shares = [100 * n / len(values) for n in range(len(values) + 1)]
-    ax.step([values[0], *values, 2 * values[-1]], [*shares, 100], where="post", color=style.BLUE)
-    ax.set_ylim(0, 101)
-
-
 def _horizontal(ax: Axes, values: Sequence[float]) -> None:
     """The axis of sorted values: logarithmic if they are decades apart, from zero if that is not far from them."""
     least, median, most = values[0], values[len(values) // 2], values[-1]
@@ -172,7 +166,3 @@ def _horizontal(ax: Axes, values: Sequence[float]) -> None:
         ax.set_xlim(least - room, most + room)
     else:
         ax.set_xlim(0, 1.03 * most or 1)
-
-
-def _kind(flow: dict[str, Any]) -> str:
-    return str(flow.get("congestion") or flow["transport"])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from transorbit import statistics
+from transorbit._flow_kinds import named
 from transorbit._numbers import on_page as number
 from transorbit.report import series as over_time
 from transorbit.report.page import Cell
@@ -43,7 +44,7 @@ def _quantities(result: Result) -> Iterator[tuple[str, tuple[pl.Series, pl.Serie
     if series.is_empty():
         return
     flows = result.summary["flows"]
-    own = [(over_time.flow_name(flow), series.filter(pl.col("flow") == flow["id"])) for flow in flows]
+    own = [(named(flow), series.filter(pl.col("flow") == flow["id"])) for flow in flows]
     each: Sequence[Quantity] = over_time.OF_FLOWS
     if len(flows) > over_time.EACH:
         each = each[:1]

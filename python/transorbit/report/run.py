@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from transorbit import _columns, plugins
 from transorbit._flow_kinds import is_controlled, is_video, is_voice
-from transorbit._numbers import delay_unit
+from transorbit._numbers import delay_unit, multiple
 from transorbit._numbers import on_page as number
 from transorbit.report import averages, network, series, text, tiles
 from transorbit.report.page import Cell, Page
@@ -122,12 +122,17 @@ def _delay_column(flows: list[dict[str, Any]], key: str, *, has: Callable[[dict[
     return _column(key, unit, 1 / scale, has=has)
 
 
+def _transport(flow: dict[str, Any]) -> str:
+    """The congestion controller, or the transport: the traffic has a column of its own."""
+    return str(flow["congestion"] or flow["transport"])
+
+
 _WHO: list[_Column] = [
     _column("id"),
     _column("user"),
     _column("direction"),
     _column("traffic"),
-    (_columns.label("transport"), text.transport, _any),
+    (_columns.label("transport"), _transport, _any),
 ]
 
 
@@ -171,7 +176,7 @@ def _more(flows: list[dict[str, Any]]) -> list[_Column]:
 
 def _flows(made: Page, flows: list[dict[str, Any]]) -> None:
     made.section("Flows", note="A click on a heading sorts; what the columns mean stands under Definitions.")
-    unit, bps = text.unit(statistics.fmean(flow["goodput_bps"] for flow in flows) if flows else 0.0)
+    bps, unit = multiple(statistics.fmean(flow["goodput_bps"] for flow in flows) if flows else 0.0, "bit/s")
     goodput = _column("goodput_bps", unit, 1 / bps)
     columns = [column for column in (*_WHO, goodput, *_more(flows)) if any(column[2](flow) for flow in flows)]
     shown, caption = flows, ""

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from transorbit import _columns
 from transorbit import _jumps as jumps
-from transorbit._numbers import delay_unit
-from transorbit.report import text
+from transorbit._flow_kinds import named
+from transorbit._numbers import delay_unit, multiple
 from transorbit.report.page import Chart, Series
 
 if TYPE_CHECKING:
@@ -138,7 +138,7 @@ def _few(quantities: list[Quantity], series: pl.DataFrame, flows: list[dict[str,
     for quantity in quantities:
         table = kept[quantity.column]
         curves = [
-            Series(flow_name(flow), table[str(flow["id"])].to_list(), color=number, step=quantity.step)
+            Series(named(flow), table[str(flow["id"])].to_list(), color=number, step=quantity.step)
             for number, flow in enumerate(flows)
         ]
         if len(flows) == 1:
@@ -156,8 +156,8 @@ def _few(quantities: list[Quantity], series: pl.DataFrame, flows: list[dict[str,
 def _many(page: Page, quantities: list[Quantity], series: pl.DataFrame, flows: list[dict[str, Any]]) -> Iterator[Chart]:
     """The range of most flows, and the one that is chosen."""
     chosen = _spread_over(sorted(flows, key=lambda flow: (flow["goodput_bps"], flow["id"])), _CHOICES)
-    names = {str(flow["id"]): flow_name(flow) for flow in sorted(chosen, key=lambda flow: flow["id"])}
-    first = flow_name(max(chosen, key=lambda flow: int(flow["delivered_bytes"])))
+    names = {str(flow["id"]): named(flow) for flow in sorted(chosen, key=lambda flow: flow["id"])}
+    first = named(max(chosen, key=lambda flow: int(flow["delivered_bytes"])))
     among = "" if len(chosen) == len(flows) else f" (a choice of {len(chosen)}, from the least to the most goodput)"
     page.selector(f"Flow{among}", list(names.values()), first)
     columns = ["time_s", "low", "middle", "high", "sum", *names]
@@ -180,7 +180,7 @@ def _of_one(quantity: Quantity, flows: list[dict[str, Any]]) -> Quantity:
     """The quantity in the unit of a single flow, which gets little where there are many."""
     if quantity.column != "goodput_bps":
         return quantity
-    unit, scale = text.unit(statistics.fmean(flow["goodput_bps"] for flow in flows))
+    scale, unit = multiple(statistics.fmean(flow["goodput_bps"] for flow in flows), "bit/s")
     return replace(quantity, called="Goodput of a flow", unit=unit, scale=1 / scale)
 
 
@@ -206,7 +206,7 @@ def _outcomes(one: pl.DataFrame) -> Iterator[Chart]:
     names = [name for name in one.columns if name.startswith("decoded_")]
     if len(names) < 2:
         return
-    counts = _stretches(one, _OUTCOMES, pl.col([*names, "harq_failed"]).sum(), last="time_s")
+    counts = _stretches(one, _OUTCOMES, pl.col([*names, "harq_failed"]).sum())
     share = counts.select("time_s", pl.col([*names, "harq_failed"]) / pl.sum_horizontal([*names, "harq_failed"]) * 100)
     curves = []
     for number, name in enumerate([*names, "harq_failed"]):
@@ -225,7 +225,7 @@ def _return_link(one: pl.DataFrame) -> Iterator[Chart]:
     if "waiting_datagrams" not in one.columns:
         return
     counted = ["random_packets", "random_lost", "random_slots", "granted_slots", "used_slots"]
-    sums = _stretches(one, _AVERAGES, pl.col(counted).sum(), pl.col("waiting_datagrams").max(), last="time_s")
+    sums = _stretches(one, _AVERAGES, pl.col(counted).sum(), pl.col("waiting_datagrams").max())
     times = sums["time_s"].to_list()
     # Of the last stretch there may be less.
     lasts_s = sums["time_s"].diff().fill_null(times[0])
@@ -316,7 +316,7 @@ def _within(tables: dict[str, pl.DataFrame], rows: int) -> dict[str, pl.DataFram
     return {name: shorter(table) for name, table in tables.items()}
 
 
-def _stretches(one: pl.DataFrame, most: int, *columns: pl.Expr, last: str) -> pl.DataFrame:
+def _stretches(one: pl.DataFrame, most: int, *columns: pl.Expr) -> pl.DataFrame:
     """Counts in at most so many stretches of as many instants; each stands at the end of its stretch."""
     import polars as pl
 
@@ -326,7 +326,7 @@ def _stretches(one: pl.DataFrame, most: int, *columns: pl.Expr, last: str) -> pl
     return (
         one.with_columns(number)
         .group_by("stretch", maintain_order=True)
-        .agg(pl.col(last).last(), *columns)
+        .agg(pl.col("time_s").last(), *columns)
         .drop("stretch")
     )
 
@@ -380,9 +380,3 @@ def _says_something(series: pl.DataFrame, column: str, *, varies: bool = False) 
 def _interval_s(series: pl.DataFrame) -> float:
     times = series["time_s"].unique().sort()
     return float(times[-1] - times[0]) / max(len(times) - 1, 1)
-
-
-def flow_name(flow: dict[str, Any]) -> str:
-    """The name of a flow."""
-    kind = flow.get("congestion") or flow["traffic"]
-    return f"flow {flow['id']} ({kind})"

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from transorbit._numbers import delay_unit
+from transorbit._numbers import delay_unit, multiple
 from transorbit._numbers import on_page as number
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+# Of rates and delays.
+_DIGITS = 4
 _PROVENANCE = {
     "transorbit": "Transorbit",
     "build": "Build (SHA-256 of the core)",
@@ -23,27 +25,16 @@ _PROVENANCE = {
 }
 
 
-def unit(bps: float) -> tuple[str, float]:
-    """The unit that suits a bit rate, and how many bit/s it is."""
-    known = (("Gbit/s", 1e9), ("Mbit/s", 1e6), ("kbit/s", 1e3))
-    return next(((name, scale) for name, scale in known if bps >= scale), ("bit/s", 1.0))
-
-
 def rate(bps: float) -> tuple[str, str]:
     """A bit rate as text, and the unit that suits it."""
-    name, scale = unit(bps)
-    return number(bps / scale, 4), name
+    scale, name = multiple(bps, "bit/s", _DIGITS)
+    return number(bps / scale, _DIGITS), name
 
 
 def delay(seconds: float) -> tuple[str, str]:
     """A delay as text, and the unit that suits it."""
     name, scale = delay_unit(seconds)
-    return number(seconds / scale, 4), name
-
-
-def transport(flow: dict[str, Any]) -> str:
-    """The congestion controller of a flow, or its transport."""
-    return str(flow["congestion"] or flow["transport"])
+    return number(seconds / scale, _DIGITS), name
 
 
 def provenance(values: dict[str, Any]) -> list[tuple[str, object]]:

@@ -6,7 +6,7 @@ import statistics
 from typing import TYPE_CHECKING, Any
 
 from transorbit import _columns
-from transorbit._flow_kinds import is_video
+from transorbit._flow_kinds import is_video, what_it_runs
 from transorbit._numbers import delay_unit
 from transorbit._numbers import on_page as number
 from transorbit.report import text
@@ -38,7 +38,7 @@ def _rates(result: Result) -> Iterator[Tile]:
     users = result.summary["users"]
     flows = result.summary["flows"]
     value, unit = text.rate(result.goodput_bps)
-    scope = f"of {number(len(flows))} flows together" if len(flows) > 1 else f"of the flow ({text.transport(flows[0])})"
+    scope = f"of {number(len(flows))} flows together" if len(flows) > 1 else f"of the flow ({what_it_runs(flows[0])})"
     yield Tile("Goodput", value, unit, scope if flows else "")
     if users["count"] > 1:
         least, most = (" ".join(text.rate(users[f"goodput_{name}_bps"])) for name in ("min", "max"))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from transorbit import _numbers
+from transorbit._markdown import cell
 from transorbit.reproduce import claims
 from transorbit.reproduce.tolerance import KINDS
 
@@ -61,11 +62,11 @@ def markdown(papers: Papers, provenance: str) -> str:
         rows = []
         for outcome in outcomes:
             for judgement in outcome.judgements:
-                verdict, item, says, paper_value, ours = map(_escaped, _cells(outcome, judgement))
+                verdict, item, says, paper_value, ours = map(cell, _cells(outcome, judgement))
                 bold = verdict if judgement.verdict == claims.HOLDS else f"**{verdict}**"
                 expected = f"{judgement.claim.predicate} {judgement.claim.unit}".rstrip()
                 kind = judgement.claim.kind
-                rows.append([bold, kind, item, says, paper_value, expected, ours, _escaped(_remarks(judgement))])
+                rows.append([bold, kind, item, says, paper_value, expected, ours, cell(_remarks(judgement))])
         if not rows:
             continue
         lines += [f"## {heading(paper)}", ""]
@@ -268,7 +269,3 @@ def _remarks(judgement: Judgement) -> str:
     page = judgement.claim.investigation
     link = f" See [the investigation]({page})." if page else ""
     return (remark(judgement) + link).strip()
-
-
-def _escaped(text: str) -> str:
-    return text.replace("|", "\\|").replace("\n", " ")

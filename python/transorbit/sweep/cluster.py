@@ -36,18 +36,27 @@ def connect(dask: Any) -> Any:
     Raises:
         ScenarioError: Dask is not installed, or no scheduler answers.
     """
+    distributed = _distributed()
+    if isinstance(dask, str) and ":" not in dask:
+        raise ScenarioError(f"dask: {dask}: HOST:PORT is expected, as in 127.0.0.1:8786")
+    try:
+        return distributed.Client(dask, timeout=_CONNECT_S, set_as_default=False)
+    except (OSError, ValueError, TypeError) as error:
+        reason = " ".join(str(error).split())
+        raise ScenarioError(f"dask: no scheduler answers at {dask}: {reason}") from None
+
+
+def _distributed() -> Any:
+    """The package of Dask's scheduler.
+
+    Raises:
+        ScenarioError: it is not installed.
+    """
     try:
         import distributed
     except ImportError:
         raise ScenarioError('dask: is not installed; it comes with: pip install "transorbit[cluster]"') from None
-    if isinstance(dask, str) and ":" not in dask:
-        raise ScenarioError(f"dask: {dask}: HOST:PORT is expected, as in 127.0.0.1:8786")
-    make: Any = distributed.Client
-    try:
-        return make(dask, timeout=_CONNECT_S, set_as_default=False)
-    except (OSError, ValueError, TypeError) as error:
-        reason = " ".join(str(error).split())
-        raise ScenarioError(f"dask: no scheduler answers at {dask}: {reason}") from None
+    return distributed
 
 
 def _compute(task: Task) -> Outcome:
@@ -67,10 +76,7 @@ class Cluster:
         Raises:
             ScenarioError: Dask is not installed, or no scheduler answers.
         """
-        try:
-            import distributed
-        except ImportError:
-            raise ScenarioError('dask: is not installed; it comes with: pip install "transorbit[cluster]"') from None
+        distributed = _distributed()
         self._own = not isinstance(dask, distributed.Client)
         self._client: Any = connect(dask) if self._own else dask
         self._done: queue.SimpleQueue[Any] = queue.SimpleQueue()

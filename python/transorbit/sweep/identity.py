@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import tomllib
 from typing import TYPE_CHECKING
 
+from transorbit import _hash
 from transorbit.sweep import inputs
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ def identity(sweep: SweepPlan) -> str:
         # TOML puts tables after values, so a table that is read from a file may have another order.
         base = json.dumps(inputs.renamed(sweep.base.table, names), sort_keys=True, default=str)
     text = sweep.to_toml(scenario="scenario.toml", files="", names=names) + base
-    return hashlib.sha256(text.encode()).hexdigest()
+    return _hash.sha256(text)
 
 
 def differences(one: SweepPlan, other: SweepPlan) -> list[str]:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
 import tomllib
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
-from transorbit import _files
+from transorbit import _files, _hash
 from transorbit._inputs import FOLDER, Input
 
 if TYPE_CHECKING:
@@ -26,7 +25,7 @@ def of(tables: Iterable[Any], folder: Path) -> tuple[Input, ...]:
             continue
         contents = (folder / name).read_bytes()
         kept = f"{FOLDER}/{_inside(name)}"
-        found[name] = Input(name, kept, hashlib.sha256(contents).hexdigest(), contents)
+        found[name] = Input(name, kept, _hash.sha256(contents), contents)
     return tuple(found.values())
 
 
@@ -66,4 +65,4 @@ def _inside(name: str) -> str:
     """A name as it is below a folder of copies."""
     if not _files.is_outside(name):
         return PurePosixPath(name).as_posix()
-    return f"outside/{hashlib.sha256(name.encode()).hexdigest()[:8]}-{Path(name.replace(chr(92), '/')).name or 'file'}"
+    return f"outside/{_hash.sha256(name)[:8]}-{Path(name.replace(chr(92), '/')).name or 'file'}"

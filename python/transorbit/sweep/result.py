@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import math
 import os
@@ -11,7 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from transorbit import _convert, _core, _files, _folder, _inputs, _notebook, _numbers, plugins
+from transorbit import _convert, _core, _files, _folder, _hash, _inputs, _notebook, _numbers, plugins
 from transorbit._core import ScenarioError
 from transorbit._frame import write_parquet
 from transorbit.sweep import inputs, measure, sql, tables
@@ -355,7 +354,7 @@ def _keep(copies: Sequence[_inputs.Input], directory: Path) -> None:
             _write(target, each.contents)
     for name in before.keys() - kept:
         file = directory / name
-        if file.is_file() and hashlib.sha256(file.read_bytes()).hexdigest() == before[name]:
+        if file.is_file() and _hash.sha256(file.read_bytes()) == before[name]:
             file.unlink()
     described = {"transorbit": _core.version(), "inputs": _inputs.described(copies)}
     _write(directory / "provenance.json", json.dumps(described, indent=2, ensure_ascii=False) + "\n")

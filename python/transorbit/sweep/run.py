@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import math
 import secrets
 import time
@@ -10,6 +9,7 @@ from collections import deque
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from transorbit import _hash
 from transorbit._core import ScenarioError
 from transorbit.sweep import measure, tables, work
 from transorbit.sweep.identity import identity
@@ -227,8 +227,8 @@ class Runs:
     def _refuse(self, at: _AtPoint, number: int) -> None:
         """The point is no scenario: that is recorded, and there is nothing to compute."""
         seed = self._seed(number)
-        content = hashlib.sha256(f"{self._identity} {at.point.index}".encode()).hexdigest()
-        key = hashlib.sha256(f"{content} {seed} {work.build()}".encode()).hexdigest()
+        content = _hash.sha256(f"{self._identity} {at.point.index}")
+        key = _hash.sha256(f"{content} {seed} {work.build()}")
         self._waiting[key] = [(at, number)]
         self.keep(work.failed(key, content, seed, str(at.error)), computed=True)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 import socket
@@ -14,7 +13,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from transorbit import _core, plugins
+from transorbit import _core, _hash, plugins
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -81,7 +80,7 @@ class Hashes:
         info = path.stat()
         known = self._files.get(path)
         if known is None or known[:2] != (info.st_mtime_ns, info.st_size):
-            known = (info.st_mtime_ns, info.st_size, hashlib.sha256(path.read_bytes()).hexdigest())
+            known = (info.st_mtime_ns, info.st_size, _hash.sha256(path.read_bytes()))
             self._files[path] = known
         return known[2]
 
@@ -112,7 +111,7 @@ def task(
     sent = plugins.shipped(toml) if shipped is None else shipped
     sent = tuple(replace(each, fingerprint=each.fingerprint or start) for each in sent)
     scenario = _fingerprint(toml, warm_up, sent, hashes or Hashes())
-    key = _sha256(f"{scenario}\n{seed}\n{_core.version()}\n{build()}")
+    key = _hash.sha256(f"{scenario}\n{seed}\n{_core.version()}\n{build()}")
     return Task(key, scenario, seed, toml, warm_up, _core.version(), build(), sent)
 
 
@@ -188,7 +187,7 @@ def build() -> str:
 
     It is that of the core that runs: the file may be replaced meanwhile.
     """
-    return hashlib.sha256(Path(_core.__file__).read_bytes()).hexdigest()[:_HEX]
+    return _hash.sha256(Path(_core.__file__).read_bytes())[:_HEX]
 
 
 def _simulate(task: Task, stop: Callable[[], bool] | None, plans: _core.Plans | None, own: plugins.Registry) -> bytes:
@@ -230,7 +229,7 @@ def _fingerprint(toml: str, warm_up: float | str | None, sent: tuple[plugins.Shi
     parts += [each.fingerprint for each in sent]
     if warm_up is not None:
         parts.append(f"warm-up {warm_up} {_averaging()}")
-    return _sha256("\n".join(parts))
+    return _hash.sha256("\n".join(parts))
 
 
 _ABSOLUTE = re.compile(r'"(/(?:[^"\\\n]|\\.)*)"|\'(/[^\'\n]*)\'')
@@ -242,8 +241,4 @@ def _averaging() -> str:
     from transorbit.sweep import steady
 
     files = [Path(str(module.__file__)) for module in (steady, statistics)]
-    return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()
-
-
-def _sha256(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()
+    return _hash.sha256(b"".join(file.read_bytes() for file in files))

@@ -11,6 +11,7 @@ import polars as pl
 
 from transorbit import statistics
 from transorbit._core import ScenarioError
+from transorbit.trace.measurement import quantile
 
 EPOCH_S = 15.0
 # The median of an epoch with fewer answers says little.
@@ -288,7 +289,7 @@ def _quantiles(values: pl.Series, count: int, weights: pl.Series | None = None) 
     shares = [_NORMAL.cdf(_REACH * (2 * index / (count - 1) - 1)) for index in range(count)]
     if weights is not None:
         return [_quantile(values, weights, share) for share in shares]
-    return [float(values.quantile(share, "linear") or 0.0) for share in shares]
+    return [quantile(values, share) for share in shares]
 
 
 def _quantile(values: pl.Series, weights: pl.Series, share: float) -> float:
@@ -339,7 +340,7 @@ def _intervals(rows: pl.DataFrame, values: dict[str, float], resamples: int) -> 
             (
                 name,
                 value,
-                *(float(pl.Series(found[name]).quantile(share, "linear") or 0.0) for share in (0.025, 0.975)),
+                *(quantile(pl.Series(found[name]), share) for share in (0.025, 0.975)),
                 _PARAMETER_UNITS.get(name, ""),
             )
             for name, value in values.items()

@@ -41,6 +41,11 @@ def numbers(lines: list[str], separator: str | None) -> list[list[float]] | None
         return None
 
 
+def quantile(values: pl.Series, share: float) -> float:
+    """The value that a share of the values do not exceed, linear between two neighbours; 0 without a value."""
+    return float(values.quantile(share, "linear") or 0.0)
+
+
 def timed(seconds: list[float], columns: Mapping[str, list[float | None]]) -> pl.DataFrame:
     """Rows in the order of time, of several at one instant the first. Times since 1970 stay so, by their name.
 

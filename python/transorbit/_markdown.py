@@ -1,4 +1,4 @@
-"""Common parts of the pages: a note on top, cells of tables, paragraphs."""
+"""Common parts of pages in Markdown: a note on top, cells of tables, paragraphs."""
 
 from __future__ import annotations
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import ast
-import hashlib
 import sys
 from pathlib import Path
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
-from transorbit import _source
+from transorbit import _hash, _source
 
 # Whose modules change only with Python, or with the version that is part of every key.
 _SETTLED = frozenset(sys.stdlib_module_names) | {"transorbit"}
@@ -46,7 +45,7 @@ class _Reader:
         if self._file is None:
             raise _UnsettledError
         contents = _settled_file(Path(self._file))
-        self.digest = hashlib.sha256("\n".join(self._parts).encode() + contents).hexdigest()
+        self.digest = _hash.sha256("\n".join(self._parts).encode() + contents)
 
     def _value(self, name: str, value: Any) -> None:
         if id(value) in self._seen:
