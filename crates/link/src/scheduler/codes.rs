@@ -7,11 +7,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Duration, FieldError};
 
-use super::rule::{ByRule, ProportionalFairness};
-use super::served::{DEFAULT_WINDOW, check_window};
+use super::rule::{ProportionalFairness, by_rule};
+use super::served::DEFAULT_WINDOW;
 use super::users::{DEFAULT_BUFFER, UserQueuesConfig};
-use super::{Kind, Parts, Scheduler};
-use crate::buffer::{Buffer, LinkFacts};
+use crate::buffer::Buffer;
 
 /// Proportional fairness that drops packets which have waited too long.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -39,14 +38,10 @@ impl CodesConfig {
     }
 }
 
-impl Kind for CodesConfig {
-    fn check(&self, link: &LinkFacts) -> Result<(), FieldError> {
-        check_window(self.window)?;
-        self.queues().resolve(link).map(drop)
-    }
+by_rule!(CodesConfig);
 
-    fn build(&self, parts: &mut Parts<'_>) -> Result<Box<dyn Scheduler>, FieldError> {
-        self.check(parts.link)?;
-        Ok(Box::new(ByRule::new(ProportionalFairness, self.queues().build(parts)?, self.window)))
+impl CodesConfig {
+    fn rule(&self) -> Result<ProportionalFairness, FieldError> {
+        Ok(ProportionalFairness)
     }
 }

@@ -10,11 +10,9 @@
 use units::{Duration, FieldError, Probability};
 
 use super::deadline::{DEFAULT_DEADLINE, default_loss, urgency};
-use super::rule::{ByRule, Known, Rule, WaitingUsers};
-use super::served::{DEFAULT_WINDOW, check_window};
+use super::rule::{Known, Rule, WaitingUsers, by_rule};
+use super::served::DEFAULT_WINDOW;
 use super::users::user_queues_config;
-use super::{Kind, Parts, Scheduler};
-use crate::buffer::LinkFacts;
 
 user_queues_config! {
     /// A queue for each user; proportional fairness weighted with the waiting time.
@@ -28,17 +26,11 @@ user_queues_config! {
     }
 }
 
-impl Kind for MLwdfConfig {
-    fn check(&self, link: &LinkFacts) -> Result<(), FieldError> {
-        check_window(self.window)?;
-        urgency(self.deadline, self.loss)?;
-        self.queues().resolve(link).map(drop)
-    }
+by_rule!(MLwdfConfig);
 
-    fn build(&self, parts: &mut Parts<'_>) -> Result<Box<dyn Scheduler>, FieldError> {
-        self.check(parts.link)?;
-        let rule = MLwdf { urgency: urgency(self.deadline, self.loss)? };
-        Ok(Box::new(ByRule::new(rule, self.queues().build(parts)?, self.window)))
+impl MLwdfConfig {
+    fn rule(&self) -> Result<MLwdf, FieldError> {
+        Ok(MLwdf { urgency: urgency(self.deadline, self.loss)? })
     }
 }
 

@@ -14,11 +14,9 @@
 
 use units::{Duration, FieldError};
 
-use super::rule::{ByRule, ProportionalFairness};
-use super::served::{DEFAULT_WINDOW, check_window};
+use super::rule::{ProportionalFairness, by_rule};
+use super::served::DEFAULT_WINDOW;
 use super::users::user_queues_config;
-use super::{Kind, Parts, Scheduler};
-use crate::buffer::LinkFacts;
 
 user_queues_config! {
     /// A queue for each user; serves the user with the best channel relative to its recent service.
@@ -28,14 +26,10 @@ user_queues_config! {
     }
 }
 
-impl Kind for PfConfig {
-    fn check(&self, link: &LinkFacts) -> Result<(), FieldError> {
-        check_window(self.window)?;
-        self.queues().resolve(link).map(drop)
-    }
+by_rule!(PfConfig);
 
-    fn build(&self, parts: &mut Parts<'_>) -> Result<Box<dyn Scheduler>, FieldError> {
-        self.check(parts.link)?;
-        Ok(Box::new(ByRule::new(ProportionalFairness, self.queues().build(parts)?, self.window)))
+impl PfConfig {
+    fn rule(&self) -> Result<ProportionalFairness, FieldError> {
+        Ok(ProportionalFairness)
     }
 }

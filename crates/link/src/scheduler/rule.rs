@@ -46,6 +46,30 @@ pub trait Rule: Send {
     }
 }
 
+/// Makes a configuration a scheduler by a rule. It has a `window`, `queues()`, and `rule()`, which makes the rule or
+/// refuses an option.
+macro_rules! by_rule {
+    ($config:ty) => {
+        impl $crate::scheduler::Kind for $config {
+            fn check(&self, link: &$crate::buffer::LinkFacts) -> Result<(), units::FieldError> {
+                $crate::scheduler::served::check_window(self.window)?;
+                self.rule()?;
+                self.queues().resolve(link).map(drop)
+            }
+
+            fn build(
+                &self,
+                parts: &mut $crate::scheduler::Parts<'_>,
+            ) -> Result<Box<dyn $crate::scheduler::Scheduler>, units::FieldError> {
+                self.check(parts.link)?;
+                let queues = self.queues().build(parts)?;
+                Ok(Box::new($crate::scheduler::rule::ByRule::new(self.rule()?, queues, self.window)))
+            }
+        }
+    };
+}
+pub(super) use by_rule;
+
 /// The rate of the channel over the recent service: the score of [proportional fairness](super::pf).
 pub struct ProportionalFairness;
 

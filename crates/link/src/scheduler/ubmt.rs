@@ -9,11 +9,9 @@
 use units::{Duration, FieldError};
 
 use super::deadline::{DEFAULT_DEADLINE, check_deadline};
-use super::rule::{ByRule, Known, Rule, WaitingUsers};
-use super::served::{DEFAULT_WINDOW, check_window};
+use super::rule::{Known, Rule, WaitingUsers, by_rule};
+use super::served::DEFAULT_WINDOW;
 use super::users::user_queues_config;
-use super::{Kind, Parts, Scheduler};
-use crate::buffer::LinkFacts;
 
 user_queues_config! {
     /// A queue for each user; proportional fairness, in which the weight of a packet beyond its deadline grows with its
@@ -26,17 +24,12 @@ user_queues_config! {
     }
 }
 
-impl Kind for UbmtConfig {
-    fn check(&self, link: &LinkFacts) -> Result<(), FieldError> {
-        check_window(self.window)?;
-        check_deadline(self.deadline)?;
-        self.queues().resolve(link).map(drop)
-    }
+by_rule!(UbmtConfig);
 
-    fn build(&self, parts: &mut Parts<'_>) -> Result<Box<dyn Scheduler>, FieldError> {
-        self.check(parts.link)?;
-        let rule = Ubmt { per_deadline: 1.0 / self.deadline.as_secs_f64() };
-        Ok(Box::new(ByRule::new(rule, self.queues().build(parts)?, self.window)))
+impl UbmtConfig {
+    fn rule(&self) -> Result<Ubmt, FieldError> {
+        check_deadline(self.deadline)?;
+        Ok(Ubmt { per_deadline: 1.0 / self.deadline.as_secs_f64() })
     }
 }
 
