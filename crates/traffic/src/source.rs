@@ -70,7 +70,10 @@ pub enum Needs {
 impl Needs {
     /// Whether the application at the other end only takes what arrives: nothing that it does depends on it.
     pub fn only_takes(self) -> bool {
-        matches!(self, Needs::ByteStream | Needs::Datagrams { .. })
+        match self {
+            Needs::ByteStream | Needs::Datagrams { .. } => true,
+            Needs::Exchange | Needs::Streams | Needs::Media { .. } | Needs::Messages { .. } | Needs::Outside => false,
+        }
     }
 
     /// The largest datagram with its headers, and the option that limits it; `None` where there are none.

@@ -17,13 +17,13 @@ pub use endpoint::quic::QuicConfig;
 pub use endpoint::tcp::{TcpConfig, TcpEnd};
 pub use endpoint::udp::{UdpConfig, UdpEnd};
 pub use endpoint::{
-    Act, Answer, EndOptions, Endpoint, Input, Kind, Outline, Payload, Prompt, Reply, SendPacket, SenderSample, Service,
-    Transport, TransportConfig, Wake,
+    Act, Answer, EndOptions, Endpoint, Input, Kind, Outline, Payload, Prompt, Reply, SendPacket, Service, Transport,
+    TransportConfig, Wake,
 };
 pub use external::ExternalPacket;
 pub use profile::Profile;
 pub use quic::{Answered, Client, Content, Controllers, EndCause, Ended, HandshakeMode, Lifetime, QuicPacket, Resume};
-pub use state::CongestionState;
+pub use state::{CongestionState, SenderSample};
 pub use tcp::{
     AccEcnOption, AvoidanceCounts, ByteCounting, Connection, Cookie, Counters, DelayedAck, Dupthresh, EcnMode,
     FastOpenMode, FastOpenOption, Flags, Info, PeerMemory, RtoFloor, RtoRestart, SackBlocks, Segment, Settings, State,

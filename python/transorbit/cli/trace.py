@@ -73,6 +73,8 @@ def import_(
         out: Where the path goes: .csv or .parquet; by default nothing is written.
         force: Replace a file that is there.
     """
+    from transorbit.trace.measurement import quantile
+
     if out is not None and out.suffix not in (".csv", ".parquet"):
         raise UsageError(f"--out: {out}: the name of a path's file ends with .csv or .parquet")
     if out is not None and out.exists() and not force:
@@ -84,8 +86,6 @@ def import_(
     print(f"{file}: {found.kind}, {_numbers.counted(table.height, 'row')} over {_numbers.number(lasts)} s")
     for note in found.notes:
         print(f"  {note}")
-    from transorbit.trace.measurement import quantile
-
     rows = []
     for name in table.columns[1:]:
         values = table[name].drop_nulls()

@@ -1,6 +1,6 @@
 //! `tcp_info` for the statements of a script.
 
-use transport::{Info, State};
+use transport::{CongestionState, Info, State};
 use units::{Duration, Time};
 
 use super::Runner;
@@ -30,11 +30,11 @@ const SYN_DATA: i64 = 32;
 /// Constants that scripts compare with.
 const CONSTANTS: [(&str, i64); 17] = [
     ("TCPI_OPT_SYN_DATA", SYN_DATA),
-    ("TCP_CA_Open", 0),
-    ("TCP_CA_Disorder", 1),
-    ("TCP_CA_CWR", 2),
-    ("TCP_CA_Recovery", 3),
-    ("TCP_CA_Loss", 4),
+    ("TCP_CA_Open", ca_state(CongestionState::Open) as i64),
+    ("TCP_CA_Disorder", ca_state(CongestionState::Disorder) as i64),
+    ("TCP_CA_CWR", ca_state(CongestionState::Cwr) as i64),
+    ("TCP_CA_Recovery", ca_state(CongestionState::Recovery) as i64),
+    ("TCP_CA_Loss", ca_state(CongestionState::Loss) as i64),
     ("TCP_ESTABLISHED", 1),
     ("TCP_SYN_SENT", 2),
     ("TCP_SYN_RECV", 3),

@@ -49,7 +49,7 @@ impl Window {
         Window { by_acknowledgment, ..self }
     }
 
-    /// The rules are those of Linux 2.6.22, if so.
+    /// Chooses the rules of Linux 2.6.22, or those of RFC 5681.
     #[must_use]
     pub fn of_linux_2_6_22(self, of_linux_2_6_22: bool) -> Window {
         Window { of_linux_2_6_22, ..self }

@@ -30,6 +30,7 @@ use units::{Bytes, Duration, Ecn, FieldError, Time};
 use crate::congestion::FindControl;
 use crate::external::ExternalPacket;
 use crate::quic::{Lifetime, QuicPacket};
+use crate::state::SenderSample;
 use crate::tcp::{Counters, PeerMemory, Segment};
 use crate::udp::Datagram;
 
@@ -427,21 +428,6 @@ pub struct Answer {
     pub window: Option<u32>,
     /// When to hand in [`Input::Timeout`].
     pub wake: Wake,
-}
-
-/// The state of a sender at an instant, for time series.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct SenderSample {
-    /// Congestion window in packets.
-    pub window: u32,
-    /// Slow start threshold in packets; `None` while there is none.
-    pub slow_start_threshold: Option<u32>,
-    /// Packets in flight (RFC 6675 pipe, RFC 9002 bytes in flight).
-    pub in_flight: u32,
-    /// Smoothed round-trip time; `None` before the first measurement.
-    pub srtt: Option<Duration>,
-    /// Retransmission time-out of TCP, back-off included; probe time-out of QUIC without it.
-    pub rto: Duration,
 }
 
 /// When an endpoint is to be woken.

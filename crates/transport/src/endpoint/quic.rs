@@ -68,12 +68,11 @@ mod end {
     use super::QuicConfig;
     use crate::congestion::FindControl;
     use crate::endpoint::unopened::Unopened;
-    use crate::endpoint::{
-        Act, Answer, EndOptions, Endpoint, Input, Payload, ReportedWake, SendPacket, SenderSample, Transport,
-    };
+    use crate::endpoint::{Act, Answer, EndOptions, Endpoint, Input, Payload, ReportedWake, SendPacket, Transport};
     use crate::quic::connection::Connection;
     use crate::quic::library::Settings;
     use crate::quic::{Client, Lifetime};
+    use crate::state::SenderSample;
     use crate::tcp::Counters;
 
     pub(super) fn build(config: QuicConfig) -> Arc<dyn Transport> {

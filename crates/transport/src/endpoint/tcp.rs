@@ -7,10 +7,11 @@ use units::{Bytes, Duration, FieldError, Time};
 
 use super::unopened::Unopened;
 use super::{
-    Act, Answer, EndOptions, Endpoint, Input, Kind, Payload, Prompt, Reply, ReportedWake, SendPacket, SenderSample,
-    Service, Transport,
+    Act, Answer, EndOptions, Endpoint, Input, Kind, Payload, Prompt, Reply, ReportedWake, SendPacket, Service,
+    Transport,
 };
 use crate::congestion::FindControl;
+use crate::state::SenderSample;
 pub use crate::tcp::TcpConfig;
 use crate::tcp::{
     Arrival, Connection, Counters, InPlace, Info, MAX_WINDOW, PeerMemory, Segment, Settings, State, shortest_wait,
@@ -120,7 +121,8 @@ impl TcpEnd {
         ends
     }
 
-    /// The connection of this end at this moment.
+    /// The connection of this end at this moment, for tests.
+    #[doc(hidden)]
     pub fn info(&self) -> Info {
         self.connection.info()
     }
@@ -203,10 +205,7 @@ impl Endpoint for TcpEnd {
     }
 
     fn sample(&self) -> Option<SenderSample> {
-        let Info { window, slow_start_threshold, srtt, rto, unacked, retransmitted, sacked, lost, .. } =
-            self.connection.info();
-        let in_flight = (unacked + retransmitted).saturating_sub(sacked + lost);
-        Some(SenderSample { window, slow_start_threshold, in_flight, srtt, rto })
+        Some(self.connection.sample())
     }
 }
 

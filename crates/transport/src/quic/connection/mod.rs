@@ -19,7 +19,7 @@ use super::lifetime::{Lifetime, Resume};
 use super::packet::{Answered, Content, QuicPacket};
 use super::qlog::{Heading, Qlog};
 use super::streams::{Arrived, FIRST, Incoming, Outgoing, Sending, Stream, id_of, stream_and_offset, stream_of};
-use crate::endpoint::SenderSample;
+use crate::state::SenderSample;
 use crate::tcp::Counters;
 
 /// See the module.

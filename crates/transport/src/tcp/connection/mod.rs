@@ -31,7 +31,7 @@ use super::info::{Counters, InPlace, Info, State};
 use super::recv::Receiver;
 use super::segment::{Flags, Segment};
 use super::send::{Ack, Sender};
-use crate::state::CongestionState;
+use crate::state::{CongestionState, SenderSample};
 
 /// One end of a TCP connection.
 ///
@@ -321,6 +321,11 @@ impl Connection {
         };
         self.send.describe(&mut info);
         info
+    }
+
+    /// Returns the state of the sender at this moment.
+    pub fn sample(&self) -> SenderSample {
+        self.send.state_now()
     }
 
     /// Returns the counters.

@@ -43,7 +43,7 @@ use super::info::{Counters, Info};
 use super::option::AccEcnOption;
 use super::segment::{SackBlocks, is_before};
 use crate::congestion::{Event, Window};
-use crate::state::CongestionState;
+use crate::state::{CongestionState, SenderSample};
 use byte_stream::ByteStream;
 use cwnd::{CongestionWindow, Control};
 use loss::rack::Rack;
@@ -427,18 +427,27 @@ impl Sender {
         counters.dupack_events = self.recovery.count;
     }
 
+    /// The state for time series.
+    pub(super) fn state_now(&self) -> SenderSample {
+        let window = self.cwnd.window();
+        SenderSample {
+            window: window.size,
+            slow_start_threshold: Some(window.threshold).filter(|&threshold| threshold != Window::NO_THRESHOLD),
+            in_flight: self.board.in_flight(),
+            srtt: Some(self.rtt.srtt()).filter(|srtt| !srtt.is_zero()),
+            rto: self.rtt.rto(),
+        }
+    }
+
     /// Fills in what the send half knows.
     pub(super) fn describe(&self, info: &mut Info) {
-        let known = |duration: Duration| Some(duration).filter(|d| !d.is_zero());
         let counts = self.board.counts();
-        let window = self.cwnd.window();
+        let SenderSample { window, slow_start_threshold, srtt, rto, .. } = self.state_now();
         info.congestion_state = self.cwnd.state();
-        info.window = window.size;
-        info.slow_start_threshold = Some(window.threshold).filter(|&t| t != Window::NO_THRESHOLD);
-        info.srtt = known(self.rtt.srtt());
-        info.rttvar = known(self.rtt.srtt()).map(|_| self.rtt.rttvar());
-        info.rto = self.rtt.rto();
-        info.min_rtt = known(self.rtt.min());
+        (info.window, info.slow_start_threshold) = (window, slow_start_threshold);
+        (info.srtt, info.rto) = (srtt, rto);
+        info.rttvar = srtt.map(|_| self.rtt.rttvar());
+        info.min_rtt = Some(self.rtt.min()).filter(|min| !min.is_zero());
         (info.una, info.nxt) = (self.board.una(), self.board.nxt());
         info.unacked = self.board.out();
         info.sacked = counts.sacked;
