@@ -79,6 +79,24 @@ fn a_single_segment_waits_for_a_second_one() {
     assert_eq!(answers(3, soon), [0, 2]);
 }
 
+/// Linux's tcp_cwnd_application_limited: where the receiver limits it, the window shrinks towards what is used once the
+/// application has written all, and not while it waits to write more.
+#[test]
+fn a_window_that_the_receiver_limits_shrinks_unless_the_application_waits_to_write() {
+    let window_after = |bytes| {
+        let mut script = Script::sender(linux(), ms(100), bytes);
+        script.sends();
+        for rwnd in [65_535, 65_535, 65_535, 20_000, 20_000, 20_000, 20_000, 20_000] {
+            let sent = script.connection.info().nxt;
+            script.after(100).ack_with_window(sent, &[], rwnd);
+        }
+        script.connection.info().window
+    };
+    let full = window_after(10_000_000);
+    assert_eq!(full, 146);
+    assert_eq!(window_after(250_000), (full + 20) / 2, "20 segments are used");
+}
+
 /// The server's end after a handshake of 100 ms, with no quick acknowledgments left but the first.
 fn receiver() -> Connection {
     let mut server = Connection::listen(Settings { quick_acks: 1, ..linux() }, 0);

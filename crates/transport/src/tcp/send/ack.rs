@@ -255,9 +255,6 @@ impl Sender {
         }
         news.duplicate = true;
         self.totals.delivered += u64::from(segments);
-        if self.undo.marker().is_none() {
-            return;
-        }
         if end <= una {
             return self.undo.on_duplicates(end, segments);
         }

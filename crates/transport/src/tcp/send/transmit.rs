@@ -432,12 +432,20 @@ impl Sender {
             return;
         }
         let limited = deferred || full || self.cwnd.ecn.scalable && self.is_spread();
-        if sent > 0 || limited {
-            self.cwnd.validate(now, limited, &self.board, &self.rtt);
+        if (sent > 0 || limited) && self.cwnd.validate(now, limited, &self.board, &self.rtt) {
+            self.cwnd.shrink_unused(now, self.fills_buffer());
         }
         if sent > 0 && !probing && self.settings.tlp {
             self.schedule_probe(now, false);
         }
+    }
+
+    /// Whether the application waits until it can write more. A socket of Linux holds two windows that are not
+    /// acknowledged (`tcp_sndbuf_expand`).
+    #[cold]
+    fn fills_buffer(&self) -> bool {
+        let held = self.byte_stream.end().saturating_sub(self.board.una());
+        held / self.agreed.mss >= 2 * u64::from(self.cwnd.window().size)
     }
 
     /// Whether pacing alone holds back data that the window has room for: they would fill it, and the peer's window

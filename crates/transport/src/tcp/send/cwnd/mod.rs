@@ -332,24 +332,26 @@ impl CongestionWindow {
         self.control.tell(now, &Event::Restarted);
     }
 
-    /// New data went out, or could not since the window is full (`limited`).
+    /// New data went out, or could not since the window is full (`limited`). Returns whether the window may shrink
+    /// towards what is used, as part of it was not for a time-out.
     #[inline(always)]
-    pub fn validate(&mut self, now: Time, limited: bool, board: &Scoreboard, rtt: &Rtt) {
+    #[must_use]
+    pub fn validate(&mut self, now: Time, limited: bool, board: &Scoreboard, rtt: &Rtt) -> bool {
         if limited {
-            return self.usage.fill(now, board);
+            self.usage.fill(now, board);
+            return false;
         }
         let unused_since = self.usage.follow(now, board, self.control.window());
-        if let Some(since) = unused_since
+        unused_since.is_some_and(|since| now.since(since) >= rtt.rto())
             && self.settings.cwnd_validation
             && !self.control.drives()
-            && now.since(since) >= rtt.rto()
-        {
-            self.shrink_unused(now);
-        }
     }
 
-    fn shrink_unused(&mut self, now: Time) {
+    /// What is unused counts from now on, and the window shrinks, unless the application waits until it can write
+    /// more (`writing`): then the receiver limits it (Linux's `tcp_cwnd_application_limited`).
+    pub fn shrink_unused(&mut self, now: Time, writing: bool) {
         if self.state == CongestionState::Open
+            && !writing
             && let Some(size) = self.usage.shrunk(self.window().size, self.initial)
         {
             let threshold = self.threshold_now();

@@ -65,8 +65,8 @@ fn a_spurious_time_out_is_taken_back() {
 fn half_a_window_limits_slow_start_and_is_not_full() {
     let (mut cwnd, board, rtt) = ten();
     cwnd.control.window_mut().size = 19;
-    cwnd.validate(Time::ZERO, false, &board, &rtt);
+    assert!(!cwnd.validate(Time::ZERO, false, &board, &rtt));
     assert!(cwnd.is_window_limited() && !cwnd.is_full());
-    cwnd.validate(Time::ZERO, true, &board, &rtt);
+    assert!(!cwnd.validate(Time::ZERO, true, &board, &rtt));
     assert!(cwnd.is_window_limited() && cwnd.is_full());
 }
