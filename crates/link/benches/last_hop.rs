@@ -56,7 +56,7 @@ fn main() {
 fn measure(settings: &serde_json::Value, load: f64, users: u32) -> f64 {
     let config: LastHopConfig = serde_json::from_value(settings.clone()).expect("valid");
     let rng = |seed| Box::new(Xoshiro256PlusPlus::seed_from_u64(seed));
-    let mut streams = |_: &'static str, _: u64| -> Box<dyn Rng + Send> { rng(1) };
+    let streams = move |_: &'static str, _: u64| -> Box<dyn Rng + Send> { rng(1) };
     let fading = config.law_request(DELAY).is_some();
     let channel = |user: u32| -> Box<dyn Channel> {
         if fading { Box::new(Fading(rng(2 + u64::from(user)))) } else { Box::new(Clear) }
@@ -69,7 +69,7 @@ fn measure(settings: &serde_json::Value, load: f64, users: u32) -> f64 {
         Duration::from_millis(160),
         channels,
         law.as_ref(),
-        &mut streams,
+        streams,
         &mut |_| None,
     )
     .expect("valid");

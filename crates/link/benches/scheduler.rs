@@ -78,8 +78,10 @@ impl Bench {
         let estimate = EstimateConfig { interval: Duration::from_secs(1_000_000), age: Duration::ZERO };
         let channels =
             (0..users).map(|user| Box::new(Constant(user as f64 % 13.0 - 2.0)) as Box<dyn Channel>).collect();
-        let harq =
-            HarqConfig::default().entry().build(None, Box::new(Xoshiro256PlusPlus::seed_from_u64(1))).expect("valid");
+        let harq = HarqConfig::default()
+            .entry()
+            .build(None, Box::new(|_| Box::new(Xoshiro256PlusPlus::seed_from_u64(1))))
+            .expect("valid");
         Bench { harq, scheduler, now, estimates: Estimates::new(&estimate, users), channels, id: 0 }
     }
 

@@ -19,7 +19,7 @@ fn refusal(harq: Value) -> String {
         Err(error) => return error.to_string(),
     };
     let law = uniform_block_fading(8, 10);
-    match LastHop::new(&config, Propagation::fixed(DELAY), RTT, Vec::new(), Some(&law), &mut streams, &mut choosers) {
+    match LastHop::new(&config, Propagation::fixed(DELAY), RTT, Vec::new(), Some(&law), streams, &mut choosers) {
         Ok(_) => panic!("accepted"),
         Err(error) => error.to_string(),
     }
@@ -257,7 +257,7 @@ fn a_script_must_register_the_scheduler_that_is_named() {
             RTT,
             Vec::new(),
             None,
-            &mut streams,
+            streams,
             &mut choosers,
         );
         built.map(drop).map_err(|error| error.to_string())

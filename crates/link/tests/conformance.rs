@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use channel::{CLEAR, Channel, ERASED};
 use common::schemes::{has_option, read, schemes_with_feedback};
-use common::{Run, Scripted, Wild, choosers, rng, scheduler_json, uniform_block_fading};
+use common::{Run, Scripted, Wild, choosers, rng, scheduler_json, uniform_block_fading, user_streams};
 use link::harq::{Burst, Decoding, Feedback};
 use link::scheduler::{Parts, View};
 use link::{
@@ -74,7 +74,7 @@ fn harq_of(options: &serde_json::Value) -> Box<dyn Harq> {
     let config = read(options);
     assert_eq!(config.kind(), options["kind"]);
     let law = config.entry().law_transmissions().map(|transmissions| uniform_block_fading(transmissions, 200));
-    config.entry().build(law.as_ref(), rng(1)).unwrap()
+    config.entry().build(law.as_ref(), user_streams(1)).unwrap()
 }
 
 /// The fewest processes in use with which a user may have to wait: all of them where users share them. A window of a

@@ -4,7 +4,7 @@ mod common;
 
 use channel::{CLEAR, ERASED, qpsk};
 use common::schemes::{has_option, schemes_with};
-use common::{packet, rng};
+use common::{packet, rng, user_streams};
 use link::harq::{Burst, Decoding};
 use link::{Harq, HarqConfig};
 use proptest::prelude::*;
@@ -15,7 +15,7 @@ use units::{Db, Time};
 
 fn build(config: Value) -> Box<dyn Harq> {
     let config: HarqConfig = serde_json::from_value(config).unwrap();
-    config.entry().build(None, rng(1)).unwrap()
+    config.entry().build(None, user_streams(1)).unwrap()
 }
 
 /// After how many transmissions, each meeting one of `snrs`, a packet of `size` is decoded, and the bits that were

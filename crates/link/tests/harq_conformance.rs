@@ -6,8 +6,8 @@ use std::collections::{BTreeMap, VecDeque};
 
 use channel::{CLEAR, ERASED};
 use common::schemes::{ask, has_feedback, is_accepted, read, schemes_with, schemes_with_feedback, with};
-use common::{packet, rng, uniform_block_fading};
-use link::harq::{Burst, Decoding, Feedback, FeedbackMessage};
+use common::{packet, rng, uniform_block_fading, user_streams};
+use link::harq::{Burst, Decoding, Feedback, FeedbackMessage, Reception};
 use link::{Harq, HarqConfig, PacketRef};
 use proptest::prelude::*;
 use rand::Rng;
@@ -19,7 +19,7 @@ const USERS: u32 = 3;
 fn build(config: &Value, seed: u64) -> (HarqConfig, Box<dyn Harq>) {
     let config = read(config);
     let law = config.entry().law_transmissions().map(|transmissions| uniform_block_fading(transmissions, 200));
-    let harq = config.entry().build(law.as_ref(), rng(seed)).unwrap();
+    let harq = config.entry().build(law.as_ref(), user_streams(seed)).unwrap();
     (config, harq)
 }
 
@@ -399,4 +399,41 @@ fn acknowledgments_of_go_back_n_are_cumulative() {
     assert!(!harq.may_start(0), "3 is to be repeated first");
     assert_eq!(harq.poll_burst(Time::ZERO).unwrap().packet, bursts[3].packet);
     assert!(!harq.has_burst() && harq.may_start(0));
+}
+
+/// The receptions of a user's packets, each sent until both ends have done with it; before each packet another user has
+/// one, if `others`.
+fn receptions_of_one(harq: &mut dyn Harq, others: bool) -> Vec<Reception> {
+    // Of packets of 1000 bytes without coding, about half arrive.
+    const SNR: Db = Db::new(11.5);
+    let mut receptions = Vec::new();
+    for id in 0..200 {
+        for user in [1, 0].into_iter().filter(|&user| others || user == 0) {
+            let packet = PacketRef { user, flow: user, ..packet(id, 1000) };
+            let sequence = u64::from(id);
+            let coded = harq.start(Time::ZERO, &packet, sequence, Some(0.5));
+            let mut next = Some(Burst { coded, packet, sequence });
+            while let Some(burst) = next {
+                let reception = harq.receive(Time::ZERO, &burst, SNR);
+                if user == 0 {
+                    receptions.push(reception);
+                }
+                if let Some(feedback) = reception.feedback {
+                    harq.handle_feedback(Time::ZERO, burst.coded.feedback(feedback));
+                }
+                next = harq.poll_burst(Time::ZERO);
+            }
+        }
+    }
+    receptions
+}
+
+/// Chance decides for each user by itself.
+#[test]
+fn a_users_receptions_do_not_depend_on_other_users() {
+    for config in configurations().iter() {
+        let receptions = |others| receptions_of_one(build(config, 1).1.as_mut(), others);
+        let (alone, among_others) = (receptions(false), receptions(true));
+        assert!(alone == among_others, "{config}");
+    }
 }

@@ -150,7 +150,7 @@ fn more_transmissions_halve_what_is_left() {
     let with = |transmissions, targets: Option<&[f64]>| {
         let targets = targets.map(|targets| targets.iter().map(|&target| Probability::new(target)).collect());
         let config = AdaptiveConfig { transmissions, targets, codeword_bits: 500_000, ..AdaptiveConfig::default() };
-        Adaptive::new(&config, Some(&law), common::rng(1)).unwrap().transmission_sizes()
+        Adaptive::new(&config, Some(&law), common::user_streams(1)).unwrap().transmission_sizes()
     };
     assert_eq!(with(2, None), with(2, Some(&[0.5])));
     assert_eq!(with(4, None), with(4, Some(&TARGETS)));

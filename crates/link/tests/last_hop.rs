@@ -3,7 +3,7 @@
 mod common;
 
 use channel::{CLEAR, ERASED};
-use common::{Run, Scripted, config, ms, packet, rng, uniform_block_fading, us};
+use common::{Run, Scripted, config, ms, packet, uniform_block_fading, us, user_streams};
 use link::reordering::Reordering;
 use link::scheduler::View;
 use link::{
@@ -307,7 +307,7 @@ impl Scheduler for Impatient {
 
 #[test]
 fn a_packet_given_up_in_the_queue_is_reported_and_leaves_no_hole() {
-    let harq = HarqConfig::default().entry().build(None, rng(1)).unwrap();
+    let harq = HarqConfig::default().entry().build(None, user_streams(1)).unwrap();
     let reordering = Reordering::new(ReorderingConfig::default(), 1);
     let scheduler = Box::new(Impatient(VecDeque::new(), VecDeque::new()));
     let rate = BitRate::from_bps(8_000_000);

@@ -16,7 +16,6 @@
 use std::collections::VecDeque;
 
 use channel::{DECIDED, TransmissionLaw, qpsk};
-use rand::Rng;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Db, FieldError, Probability, Time};
@@ -24,7 +23,8 @@ use units::{Bytes, Db, FieldError, Probability, Time};
 use super::codeword::{check_codeword_bits, check_processes, check_threshold, check_transmissions, data_bits, scaled};
 use super::feedback::{FeedbackChannel, FeedbackConfig};
 use super::sizes::{Block, Threshold, transmission_sizes};
-use super::{Burst, Coded, Decoding, Feedback, FeedbackMessage, Harq, HarqCounters, Kind, Reception};
+use super::slots::{InFlight, Slots};
+use super::{Burst, Coded, Decoding, Feedback, FeedbackMessage, Harq, HarqCounters, Kind, Reception, UserStreams};
 use crate::packet::PacketRef;
 
 /// Incremental redundancy with sizes planned from the channel's law; decodes by accumulated mutual information.
@@ -94,8 +94,8 @@ impl Kind for AdaptiveConfig {
         self.targets = (self.sizing == Sizing::Law).then(targets);
     }
 
-    fn build(&self, law: Option<&TransmissionLaw>, rng: Box<dyn Rng + Send>) -> Result<Box<dyn Harq>, FieldError> {
-        Ok(Box::new(Adaptive::new(self, law, rng)?))
+    fn build(&self, law: Option<&TransmissionLaw>, streams: UserStreams) -> Result<Box<dyn Harq>, FieldError> {
+        Ok(Box::new(Adaptive::new(self, law, streams)?))
     }
 
     fn law_transmissions(&self) -> Option<usize> {
@@ -174,15 +174,13 @@ pub struct Adaptive {
     /// Coded bits of a full block sent after each transmission; empty if sizes follow from the estimate.
     sums: Box<[u32]>,
     feedback_channel: FeedbackChannel,
-    processes: Vec<Process>,
-    free: Vec<u32>,
+    processes: Slots<Process>,
     capacity: usize,
     /// Processes whose next increment waits for the transmitter, oldest first.
     waiting: VecDeque<u32>,
     counters: HarqCounters,
 }
 
-/// A packet in flight, at both ends.
 #[derive(Clone, Copy, Debug)]
 struct Process {
     packet: PacketRef,
@@ -203,9 +201,19 @@ struct Process {
     information: f64,
 }
 
+impl InFlight for Process {
+    fn packet(&self) -> (PacketRef, u64) {
+        (self.packet, self.sequence)
+    }
+
+    fn is_decided(&self) -> bool {
+        self.closed
+    }
+}
+
 impl Adaptive {
     /// Plans from `law`, whose rows have at least `config.transmissions` values; not needed if sizes follow from the
-    /// estimate. `rng` draws the losses of feedback.
+    /// estimate. `streams` draw the losses of feedback.
     ///
     /// # Errors
     /// If a value of the configuration cannot be.
@@ -215,7 +223,7 @@ impl Adaptive {
     pub fn new(
         config: &AdaptiveConfig,
         law: Option<&TransmissionLaw>,
-        rng: Box<dyn Rng + Send>,
+        streams: UserStreams,
     ) -> Result<Adaptive, FieldError> {
         let (block, targets) = config.block_and_targets()?;
         let sizes = match config.sizing {
@@ -231,9 +239,8 @@ impl Adaptive {
             transmissions: config.transmissions,
             padding: config.padding,
             sums: sums.collect(),
-            feedback_channel: FeedbackChannel::new(config.feedback.resolve_enabled()?, rng),
-            processes: Vec::new(),
-            free: Vec::new(),
+            feedback_channel: FeedbackChannel::new(config.feedback.resolve_enabled()?, streams),
+            processes: Slots::new(),
             capacity: config.processes as usize,
             waiting: VecDeque::new(),
             counters: HarqCounters::new(usize::from(config.transmissions)),
@@ -249,7 +256,7 @@ impl Adaptive {
     /// The next increment of a process. The sizes never change; the estimate is that of the packet's first burst.
     #[inline]
     fn increment(&mut self, index: u32) -> Coded {
-        let process = &mut self.processes[index as usize];
+        let process = &mut self.processes[index];
         let sent = process.made_bits;
         match self.sums.get(usize::from(process.made)) {
             Some(&sum) if process.data_bits == self.block.data_bits => {
@@ -259,13 +266,13 @@ impl Adaptive {
             Some(_) => self.short_increment(index),
             None => self.estimated_increment(index),
         }
-        Coded { process: index, bits: self.processes[index as usize].made_bits - sent, tag: 0 }
+        Coded { process: index, bits: self.processes[index].made_bits - sent, tag: 0 }
     }
 
     /// The sizes in proportion. An increment without bits is skipped.
     #[inline(never)]
     fn short_increment(&mut self, index: u32) {
-        let process = &mut self.processes[index as usize];
+        let process = &mut self.processes[index];
         let sent = process.made_bits;
         while process.made_bits == sent {
             let sum = self.sums[usize::from(process.made)];
@@ -276,7 +283,7 @@ impl Adaptive {
 
     #[inline(never)]
     fn estimated_increment(&mut self, index: u32) {
-        let process = &mut self.processes[index as usize];
+        let process = &mut self.processes[index];
         process.made += 1;
         let block = Block { data_bits: process.data_bits, coded_bits: process.coded_bits, ..self.block };
         process.made_bits += estimated(&block, process, self.transmissions - process.made);
@@ -317,7 +324,7 @@ impl Harq for Adaptive {
             coded_bits = scaled(coded_bits, packet.size * 8, data_bits);
             data_bits = packet.size * 8;
         }
-        let process = Process {
+        let index = self.processes.insert(Process {
             packet: *packet,
             sequence,
             data_bits,
@@ -330,12 +337,7 @@ impl Harq for Adaptive {
             closed: false,
             received_bits: 0,
             information: 0.0,
-        };
-        let index = self.free.pop().unwrap_or_else(|| {
-            self.processes.push(process);
-            self.processes.len() as u32 - 1
         });
-        self.processes[index as usize] = process;
         self.counters.on_start();
         self.increment(index)
     }
@@ -343,7 +345,7 @@ impl Harq for Adaptive {
     fn poll_burst(&mut self, _now: Time) -> Option<Burst> {
         let index = self.waiting.pop_front()?;
         let coded = self.increment(index);
-        let process = &self.processes[index as usize];
+        let process = &self.processes[index];
         Some(Burst { coded, packet: process.packet, sequence: process.sequence })
     }
 
@@ -353,7 +355,7 @@ impl Harq for Adaptive {
 
     fn receive(&mut self, _now: Time, burst: &Burst, snr: Db) -> Reception {
         self.counters.on_burst(burst.coded.bits);
-        let process = &mut self.processes[burst.coded.process as usize];
+        let process = &mut self.processes[burst.coded.process];
         process.received += 1;
         process.received_bits += burst.coded.bits;
         if process.closed {
@@ -361,7 +363,7 @@ impl Harq for Adaptive {
             self.counters.on_discarded(u64::from(burst.coded.bits));
             return Reception {
                 decoding: Decoding::Undecided,
-                feedback: Some(self.feedback_channel.carry(Feedback::Ack)),
+                feedback: Some(self.feedback_channel.carry(burst.packet.user, Feedback::Ack)),
             };
         }
         process.information += f64::from(burst.coded.bits) * qpsk::mutual_information(snr);
@@ -380,7 +382,7 @@ impl Harq for Adaptive {
         }
         process.closed = decoding != Decoding::Undecided;
         let feedback = if decoded { Feedback::Ack } else { Feedback::Nack };
-        Reception { decoding, feedback: Some(self.feedback_channel.carry(feedback)) }
+        Reception { decoding, feedback: Some(self.feedback_channel.carry(burst.packet.user, feedback)) }
     }
 
     fn sends_feedback(&self) -> bool {
@@ -389,7 +391,7 @@ impl Harq for Adaptive {
 
     fn handle_feedback(&mut self, _now: Time, message: FeedbackMessage) {
         self.counters.on_feedback(message.feedback);
-        let process = &mut self.processes[message.process as usize];
+        let process = &mut self.processes[message.process];
         if message.feedback == Feedback::Nack {
             // There is one burst at a time, so the receiver still has what it reported.
             process.reported = process.information;
@@ -397,19 +399,13 @@ impl Harq for Adaptive {
         if message.feedback != Feedback::Ack && process.made_bits < process.coded_bits {
             self.waiting.push_back(message.process);
         } else {
-            self.free.push(message.process);
+            self.processes.release(message.process);
             self.counters.processes -= 1;
         }
     }
 
     fn reset(&mut self, _in_flight: &[Burst], lost: &mut Vec<(PacketRef, u64)>) {
-        // The packet of a free process is decided.
-        let open = self.processes.iter().filter(|process| !process.closed);
-        let before = lost.len();
-        lost.extend(open.map(|process| (process.packet, process.sequence)));
-        self.counters.on_reset(lost.len() - before);
-        self.processes.clear();
-        self.free.clear();
+        self.processes.reset(lost, &mut self.counters);
         self.waiting.clear();
     }
 

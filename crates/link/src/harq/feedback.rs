@@ -1,10 +1,10 @@
 //! Feedback from the receiver to the sender: its delay and its losses.
 
-use rand::Rng;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use units::chance::unit_interval;
 use units::{Duration, FieldError, Probability};
+
+use super::chance::{Chance, UserStreams};
 
 /// Delay and loss of the feedback from a user to the sender.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -64,17 +64,17 @@ pub enum Feedback {
 /// The feedback channel: loses feedback at random.
 pub(crate) struct FeedbackChannel {
     loss: f64,
-    rng: Box<dyn Rng + Send>,
+    chance: Chance,
 }
 
 impl FeedbackChannel {
-    pub(crate) fn new(loss: f64, rng: Box<dyn Rng + Send>) -> FeedbackChannel {
-        FeedbackChannel { loss, rng }
+    pub(crate) fn new(loss: f64, streams: UserStreams) -> FeedbackChannel {
+        FeedbackChannel { loss, chance: Chance::new(streams) }
     }
 
-    /// The fate of feedback. The generator has no other draws, so none is made where no feedback is lost.
+    /// The fate of a user's feedback. There are no other draws, so none is made where no feedback is lost.
     #[inline]
-    pub(crate) fn carry(&mut self, feedback: Feedback) -> Feedback {
-        if self.loss > 0.0 && unit_interval(self.rng.next_u64()) < self.loss { Feedback::Lost } else { feedback }
+    pub(crate) fn carry(&mut self, user: u32, feedback: Feedback) -> Feedback {
+        if self.loss > 0.0 && self.chance.draw(user) < self.loss { Feedback::Lost } else { feedback }
     }
 }

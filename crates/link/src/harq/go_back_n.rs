@@ -16,13 +16,13 @@
 
 use std::collections::VecDeque;
 
-use rand::Rng;
 use units::{Db, FieldError, Time};
 
 use super::codeword::{Codeword, check_processes, check_transmissions};
 use super::feedback::{FeedbackChannel, FeedbackConfig};
 use super::processes::{BlockOptions, FixedSizes, Scheme, Window, scheme_config};
-use super::{Burst, Coded, Decoding, Feedback, FeedbackMessage, Harq, HarqCounters, Reception};
+use super::slots::{InFlight, Slots};
+use super::{Burst, Coded, Decoding, Feedback, FeedbackMessage, Harq, HarqCounters, Reception, UserStreams};
 use crate::packet::PacketRef;
 
 scheme_config! {
@@ -54,8 +54,8 @@ impl FixedSizes for GoBackNConfig {
         })
     }
 
-    fn machine(scheme: Scheme, rng: Box<dyn Rng + Send>) -> Box<dyn Harq> {
-        Box::new(GoBackN::new(scheme, rng))
+    fn machine(scheme: Scheme, streams: UserStreams) -> Box<dyn Harq> {
+        Box::new(GoBackN::new(scheme, streams))
     }
 }
 
@@ -65,15 +65,13 @@ pub(crate) struct GoBackN {
     feedback_channel: FeedbackChannel,
     window: usize,
     users: Vec<User>,
-    packets: Vec<Packet>,
-    free: Vec<u32>,
+    packets: Slots<Packet>,
     /// Users with packets to repeat, in turn, and the number of these packets.
     waiting: VecDeque<u32>,
     to_repeat: usize,
     counters: HarqCounters,
 }
 
-/// A packet in flight, at both ends.
 #[derive(Clone, Copy, Debug)]
 struct Packet {
     packet: PacketRef,
@@ -88,6 +86,16 @@ struct Packet {
     /// Receiver: coded bits received until the packet's fate was known, and that fate.
     received_bits: u64,
     fate: Option<bool>,
+}
+
+impl InFlight for Packet {
+    fn packet(&self) -> (PacketRef, u64) {
+        (self.packet, self.sequence)
+    }
+
+    fn is_decided(&self) -> bool {
+        self.fate.is_some()
+    }
 }
 
 #[derive(Debug, Default)]
@@ -105,15 +113,14 @@ struct User {
 }
 
 impl GoBackN {
-    /// `rng` draws the losses of feedback.
-    pub(crate) fn new(scheme: Scheme, rng: Box<dyn Rng + Send>) -> GoBackN {
+    /// `streams` draw the losses of feedback.
+    pub(crate) fn new(scheme: Scheme, streams: UserStreams) -> GoBackN {
         let (Window::Count(window) | Window::Span(window)) = scheme.window;
         GoBackN {
-            feedback_channel: FeedbackChannel::new(scheme.feedback.unwrap_or(0.0), rng),
+            feedback_channel: FeedbackChannel::new(scheme.feedback.unwrap_or(0.0), streams),
             window: window as usize,
             users: Vec::new(),
-            packets: Vec::new(),
-            free: Vec::new(),
+            packets: Slots::new(),
             waiting: VecDeque::new(),
             to_repeat: 0,
             counters: HarqCounters::new(scheme.codeword.transmissions()),
@@ -122,7 +129,7 @@ impl GoBackN {
     }
 
     fn burst(&mut self, index: u32) -> Burst {
-        let packet = &mut self.packets[index as usize];
+        let packet = &mut self.packets[index];
         packet.feedback_due += 1;
         let user = &mut self.users[packet.packet.user as usize];
         user.sent += 1;
@@ -141,7 +148,7 @@ impl GoBackN {
             None => self.to_repeat -= 1, // acknowledged before it was repeated
         }
         self.counters.processes -= 1;
-        self.packets[index as usize].over = true;
+        self.packets[index].over = true;
         self.free_if_done(index);
     }
 
@@ -156,9 +163,9 @@ impl GoBackN {
     }
 
     fn free_if_done(&mut self, index: u32) {
-        let packet = &self.packets[index as usize];
+        let packet = &self.packets[index];
         if packet.over && packet.feedback_due == 0 {
-            self.free.push(index);
+            self.packets.release(index);
         }
     }
 }
@@ -175,7 +182,7 @@ impl Harq for GoBackN {
             self.users.resize_with(user + 1, User::default);
         }
         let user = &mut self.users[user];
-        let started = Packet {
+        let index = self.packets.insert(Packet {
             packet: *packet,
             sequence,
             data_bits: self.codeword.data_bits(packet.size),
@@ -185,12 +192,7 @@ impl Harq for GoBackN {
             over: false,
             received_bits: 0,
             fate: None,
-        };
-        let index = self.free.pop().unwrap_or_else(|| {
-            self.packets.push(started);
-            self.packets.len() as u32 - 1
         });
-        self.packets[index as usize] = started;
         user.window.push_back(index);
         self.counters.on_start();
         self.burst(index).coded
@@ -216,7 +218,7 @@ impl Harq for GoBackN {
     }
 
     fn receive(&mut self, _now: Time, burst: &Burst, snr: Db) -> Reception {
-        let packet = &mut self.packets[burst.coded.process as usize];
+        let packet = &mut self.packets[burst.coded.process];
         let user = &mut self.users[packet.packet.user as usize];
         let bits = u64::from(burst.coded.bits);
         let [transmission, _] = burst.coded.tag.to_le_bytes();
@@ -242,7 +244,7 @@ impl Harq for GoBackN {
             user.expected += u64::from(packet.fate.is_some());
         }
         let feedback = if packet.fate == Some(true) { Feedback::Ack } else { Feedback::Nack };
-        Reception { decoding, feedback: Some(self.feedback_channel.carry(feedback)) }
+        Reception { decoding, feedback: Some(self.feedback_channel.carry(burst.packet.user, feedback)) }
     }
 
     fn sends_feedback(&self) -> bool {
@@ -252,7 +254,7 @@ impl Harq for GoBackN {
     fn handle_feedback(&mut self, _now: Time, message: FeedbackMessage) {
         self.counters.on_feedback(message.feedback);
         let index = message.process;
-        let packet = &mut self.packets[index as usize];
+        let packet = &mut self.packets[index];
         packet.feedback_due -= 1;
         let Packet { number, over, fate, .. } = *packet;
         let owner = packet.packet.user;
@@ -278,13 +280,7 @@ impl Harq for GoBackN {
     }
 
     fn reset(&mut self, _in_flight: &[Burst], lost: &mut Vec<(PacketRef, u64)>) {
-        // The packet of a free index is decided.
-        let open = self.packets.iter().filter(|packet| packet.fate.is_none());
-        let before = lost.len();
-        lost.extend(open.map(|packet| (packet.packet, packet.sequence)));
-        self.counters.on_reset(lost.len() - before);
-        self.packets.clear();
-        self.free.clear();
+        self.packets.reset(lost, &mut self.counters);
         self.users.clear();
         self.waiting.clear();
         self.to_repeat = 0;

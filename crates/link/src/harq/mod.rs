@@ -7,17 +7,19 @@
 //! different codewords and windows. A new scheme is a file here, a line in the registry, and passes the conformance
 //! test of this crate.
 
+mod chance;
 mod codeword;
 pub mod feedback;
 mod processes;
 pub mod sizes;
+mod slots;
 
 use channel::TransmissionLaw;
-use rand::Rng;
 use units::{Bytes, Db, Duration, FieldError, Time};
 
 use crate::buffer::Backlog;
 use crate::packet::PacketRef;
+pub use chance::UserStreams;
 pub use feedback::Feedback;
 use feedback::FeedbackConfig;
 
@@ -50,14 +52,14 @@ pub trait Kind {
     /// Fills in the defaults that depend on other options, as a run uses them.
     fn resolve(&mut self) {}
 
-    /// The scheme. `law` is the law of [`Kind::law_transmissions`]; `rng` makes its random decisions.
+    /// The scheme. `law` is the law of [`Kind::law_transmissions`]; `streams` makes the random stream of each user.
     ///
     /// # Errors
     /// As [`Kind::check`].
     ///
     /// # Panics
     /// If the scheme needs a law and is given none.
-    fn build(&self, law: Option<&TransmissionLaw>, rng: Box<dyn Rng + Send>) -> Result<Box<dyn Harq>, FieldError>;
+    fn build(&self, law: Option<&TransmissionLaw>, streams: UserStreams) -> Result<Box<dyn Harq>, FieldError>;
 
     /// The number of transmissions whose joint law the scheme takes its sizes from; `None` if it needs none.
     fn law_transmissions(&self) -> Option<usize> {

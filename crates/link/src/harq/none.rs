@@ -1,13 +1,12 @@
 //! No coding, no repetition: a packet with a bit error is lost.
 
 use channel::TransmissionLaw;
-use rand::Rng;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use units::chance::unit_interval;
 use units::{Db, FieldError, Time};
 
-use super::{Burst, Coded, Decoding, FeedbackMessage, Harq, HarqCounters, Kind, Reception};
+use super::chance::Chance;
+use super::{Burst, Coded, Decoding, FeedbackMessage, Harq, HarqCounters, Kind, Reception, UserStreams};
 use crate::buffer::Backlog;
 use crate::packet::PacketRef;
 
@@ -21,21 +20,21 @@ impl Kind for UncodedConfig {
         Ok(())
     }
 
-    fn build(&self, _law: Option<&TransmissionLaw>, rng: Box<dyn Rng + Send>) -> Result<Box<dyn Harq>, FieldError> {
-        Ok(Box::new(Uncoded::new(rng)))
+    fn build(&self, _law: Option<&TransmissionLaw>, streams: UserStreams) -> Result<Box<dyn Harq>, FieldError> {
+        Ok(Box::new(Uncoded::new(streams)))
     }
 }
 
 /// See [`UncodedConfig`].
 pub struct Uncoded {
-    rng: Box<dyn Rng + Send>,
+    chance: Chance,
     counters: HarqCounters,
 }
 
 impl Uncoded {
-    /// `rng` draws the bit errors: one draw for each packet, also where it cannot change the outcome.
-    pub fn new(rng: Box<dyn Rng + Send>) -> Uncoded {
-        Uncoded { rng, counters: HarqCounters::new(1) }
+    /// `streams` make the bit errors: one draw for each packet, also where it cannot change the outcome.
+    pub fn new(streams: UserStreams) -> Uncoded {
+        Uncoded { chance: Chance::new(streams), counters: HarqCounters::new(1) }
     }
 
     /// The burst of a packet.
@@ -68,7 +67,7 @@ impl Harq for Uncoded {
     }
 
     fn receive(&mut self, _now: Time, burst: &Burst, snr: Db) -> Reception {
-        let draw = unit_interval(self.rng.next_u64());
+        let draw = self.chance.draw(burst.packet.user);
         self.counters.on_burst(burst.coded.bits);
         let decoding = if draw < loss_probability(snr, burst.coded.bits) {
             self.counters.on_failed(u64::from(burst.coded.bits));

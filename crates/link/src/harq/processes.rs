@@ -8,12 +8,12 @@
 use std::collections::VecDeque;
 
 use channel::{DECIDED, TransmissionLaw};
-use rand::Rng;
 use units::{Bytes, Db, FieldError, Time};
 
 use super::codeword::{Codeword, FixedRate};
 use super::feedback::{FeedbackChannel, FeedbackConfig};
-use super::{Burst, Coded, Decoding, Feedback, FeedbackMessage, Harq, HarqCounters, Kind, Reception};
+use super::slots::{InFlight, Slots};
+use super::{Burst, Coded, Decoding, Feedback, FeedbackMessage, Harq, HarqCounters, Kind, Reception, UserStreams};
 use crate::packet::PacketRef;
 
 /// A scheme of fixed sizes, resolved.
@@ -41,11 +41,11 @@ pub(crate) trait FixedSizes: BlockOptions {
     fn scheme(&self) -> Result<Scheme, FieldError>;
 
     /// The machine that runs it.
-    fn machine(scheme: Scheme, rng: Box<dyn Rng + Send>) -> Box<dyn Harq>
+    fn machine(scheme: Scheme, streams: UserStreams) -> Box<dyn Harq>
     where
         Self: Sized,
     {
-        Box::new(Processes::new(scheme, rng))
+        Box::new(Processes::new(scheme, streams))
     }
 }
 
@@ -54,8 +54,8 @@ impl<S: FixedSizes> Kind for S {
         self.scheme().map(drop)
     }
 
-    fn build(&self, _law: Option<&TransmissionLaw>, rng: Box<dyn Rng + Send>) -> Result<Box<dyn Harq>, FieldError> {
-        Ok(S::machine(self.scheme()?, rng))
+    fn build(&self, _law: Option<&TransmissionLaw>, streams: UserStreams) -> Result<Box<dyn Harq>, FieldError> {
+        Ok(S::machine(self.scheme()?, streams))
     }
 
     fn block(&self) -> Option<Bytes> {
@@ -138,16 +138,14 @@ pub(crate) struct Processes {
     feedback_channel: FeedbackChannel,
     window: Window,
     users: Vec<User>,
-    processes: Vec<Process>,
+    processes: Slots<Process>,
     /// For each process the signal-to-noise ratios that the receiver has of the packet's parts, one after the other.
     gains: Vec<f64>,
-    free: Vec<u32>,
     /// Processes whose next transmission waits for the transmitter, oldest first.
     waiting: VecDeque<u32>,
     counters: HarqCounters,
 }
 
-/// A packet in flight, at both ends.
 #[derive(Clone, Copy, Debug)]
 struct Process {
     packet: PacketRef,
@@ -164,6 +162,16 @@ struct Process {
     fate: Option<bool>,
 }
 
+impl InFlight for Process {
+    fn packet(&self) -> (PacketRef, u64) {
+        (self.packet, self.sequence)
+    }
+
+    fn is_decided(&self) -> bool {
+        self.fate.is_some()
+    }
+}
+
 /// The packets of one user at the sender.
 #[derive(Debug, Default)]
 struct User {
@@ -175,16 +183,15 @@ struct User {
 }
 
 impl Processes {
-    /// `rng` draws the losses of feedback.
-    pub(crate) fn new(scheme: Scheme, rng: Box<dyn Rng + Send>) -> Processes {
+    /// `streams` draw the losses of feedback.
+    pub(crate) fn new(scheme: Scheme, streams: UserStreams) -> Processes {
         Processes {
             sends_feedback: scheme.feedback.is_some(),
-            feedback_channel: FeedbackChannel::new(scheme.feedback.unwrap_or(0.0), rng),
+            feedback_channel: FeedbackChannel::new(scheme.feedback.unwrap_or(0.0), streams),
             window: scheme.window,
             users: Vec::new(),
-            processes: Vec::new(),
+            processes: Slots::new(),
             gains: Vec::new(),
-            free: Vec::new(),
             waiting: VecDeque::new(),
             counters: HarqCounters::new(scheme.codeword.transmissions()),
             codeword: scheme.codeword,
@@ -193,7 +200,7 @@ impl Processes {
 
     /// The next transmission of a process.
     fn transmission(&mut self, index: u32) -> Coded {
-        let process = &mut self.processes[index as usize];
+        let process = &mut self.processes[index];
         let transmission = process.made;
         let bits = self.codeword.bits(usize::from(transmission), process.data_bits);
         process.made += 1;
@@ -205,7 +212,7 @@ impl Processes {
 
     /// The sender has finished a packet.
     fn end(&mut self, index: u32) {
-        let process = &mut self.processes[index as usize];
+        let process = &mut self.processes[index];
         process.over = true;
         self.counters.processes -= 1;
         let user = &mut self.users[process.packet.user as usize];
@@ -221,26 +228,18 @@ impl Processes {
     }
 
     fn free_if_done(&mut self, index: u32) {
-        let process = &self.processes[index as usize];
+        let process = &self.processes[index];
         if process.over && process.received == process.made {
-            self.free.push(index);
+            self.processes.release(index);
         }
     }
 
     fn insert(&mut self, process: Process) -> u32 {
+        let index = self.processes.insert(process);
         let parts = self.codeword.parts();
-        match self.free.pop() {
-            Some(index) => {
-                self.processes[index as usize] = process;
-                self.gains[index as usize * parts..][..parts].fill(0.0);
-                index
-            }
-            None => {
-                self.processes.push(process);
-                self.gains.resize(self.processes.len() * parts, 0.0);
-                self.processes.len() as u32 - 1
-            }
-        }
+        self.gains.resize(self.processes.len() * parts, 0.0);
+        self.gains[index as usize * parts..][..parts].fill(0.0);
+        index
     }
 }
 
@@ -284,7 +283,7 @@ impl Harq for Processes {
     fn poll_burst(&mut self, _now: Time) -> Option<Burst> {
         let &index = self.waiting.front()?;
         let coded = self.transmission(index);
-        let process = &self.processes[index as usize];
+        let process = &self.processes[index];
         if self.sends_feedback || process.over {
             self.waiting.pop_front();
         }
@@ -298,7 +297,7 @@ impl Harq for Processes {
     fn receive(&mut self, _now: Time, burst: &Burst, snr: Db) -> Reception {
         let index = burst.coded.process;
         let parts = self.codeword.parts();
-        let process = &mut self.processes[index as usize];
+        let process = &mut self.processes[index];
         let gains = &mut self.gains[index as usize * parts..][..parts];
         let bits = u64::from(burst.coded.bits);
         self.counters.on_burst(burst.coded.bits);
@@ -331,7 +330,10 @@ impl Harq for Processes {
         let decoded = process.fate == Some(true);
         self.free_if_done(index);
         let feedback = if decoded { Feedback::Ack } else { Feedback::Nack };
-        Reception { decoding, feedback: self.sends_feedback.then(|| self.feedback_channel.carry(feedback)) }
+        Reception {
+            decoding,
+            feedback: self.sends_feedback.then(|| self.feedback_channel.carry(burst.packet.user, feedback)),
+        }
     }
 
     fn sends_feedback(&self) -> bool {
@@ -340,7 +342,7 @@ impl Harq for Processes {
 
     fn handle_feedback(&mut self, _now: Time, message: FeedbackMessage) {
         self.counters.on_feedback(message.feedback);
-        let process = &self.processes[message.process as usize];
+        let process = &self.processes[message.process];
         let more = usize::from(process.made) < self.codeword.transmissions();
         if message.feedback != Feedback::Ack && more {
             self.waiting.push_back(message.process);
@@ -350,14 +352,8 @@ impl Harq for Processes {
     }
 
     fn reset(&mut self, _in_flight: &[Burst], lost: &mut Vec<(PacketRef, u64)>) {
-        // The packet of a free process is decided.
-        let open = self.processes.iter().filter(|process| process.fate.is_none());
-        let before = lost.len();
-        lost.extend(open.map(|process| (process.packet, process.sequence)));
-        self.counters.on_reset(lost.len() - before);
-        self.processes.clear();
+        self.processes.reset(lost, &mut self.counters);
         self.gains.clear();
-        self.free.clear();
         self.waiting.clear();
         self.users.clear();
     }

@@ -184,7 +184,7 @@ mod tests {
             BitRate::from_bps(1_000_000),
             Propagation::fixed(Duration::from_millis(7)),
             Box::new(DropTail::new(Queue::new(limit, None))),
-            Box::new(Uncoded::new(rng())),
+            Box::new(Uncoded::new(Box::new(|_| rng()))),
             Reordering::new(reordering, 3),
             Estimates::new(&estimates, 3),
             channels,

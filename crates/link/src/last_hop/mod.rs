@@ -97,7 +97,7 @@ impl LastHop {
     ///
     /// `propagation`: that of the configuration, or computed from the orbit. `base_rtt`: the flows' round-trip time
     /// without queueing, for buffers in bandwidth-delay products. `law`: the law of [`LastHopConfig::law_request`].
-    /// `streams`: makes a generator for a purpose and a number: `harq`, and `queue` for each queue. `choosers`: finds a
+    /// `streams`: makes a generator for a purpose and a number: `harq` for each user, and `queue` for each queue. `choosers`: finds a
     /// script's scheduler by its name; called once for each.
     ///
     /// # Errors
@@ -111,13 +111,14 @@ impl LastHop {
         base_rtt: Duration,
         channels: Vec<Box<dyn Channel>>,
         law: Option<&TransmissionLaw>,
-        streams: &mut dyn FnMut(&'static str, u64) -> Box<dyn Rng + Send>,
+        mut streams: impl FnMut(&'static str, u64) -> Box<dyn Rng + Send> + Clone + Send + 'static,
         choosers: &mut dyn FnMut(&str) -> Option<Box<dyn Choose>>,
     ) -> Result<LastHop, FieldError> {
         let users = channels.len();
         config.check(base_rtt, users)?;
         let link = config.facts(base_rtt, users);
-        let harq = config.harq.entry().build(law, streams("harq", 0))?;
+        let mut users_streams = streams.clone();
+        let harq = config.harq.entry().build(law, Box::new(move |user| users_streams("harq", user)))?;
         let mut numbers = 0..;
         let mut scheduler = |scheduler: &SchedulerConfig, manager: &QueueConfig| {
             let mut queue = |limit| {

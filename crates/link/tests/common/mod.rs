@@ -9,6 +9,7 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 
 use channel::{CLEAR, Channel, ERASED, TransmissionLaw};
+use link::harq::UserStreams;
 use link::{
     Choose, Ecn, LastHop, LastHopConfig, Output, PacketRef, Propagation, QueueState, SchedulerConfig, Transfer,
 };
@@ -20,9 +21,14 @@ pub fn rng(seed: u64) -> Box<dyn Rng + Send> {
     Box::new(Xoshiro256PlusPlus::seed_from_u64(seed))
 }
 
+/// The streams of a scheme's users: that of the first is [`rng`] of `seed`.
+pub fn user_streams(seed: u64) -> UserStreams {
+    Box::new(move |user| rng(seed + 100_000 * user))
+}
+
 /// The streams of a last hop: independent, and those of the reliability scheme as [`rng`] of 1.
 pub fn streams(purpose: &'static str, number: u64) -> Box<dyn Rng + Send> {
-    rng(1 + number + if purpose == "harq" { 0 } else { 1000 })
+    if purpose == "harq" { user_streams(1)(number) } else { rng(1001 + number) }
 }
 
 pub fn ms(millis: u64) -> Time {
@@ -173,7 +179,7 @@ impl Run {
         law: Option<&TransmissionLaw>,
     ) -> Run {
         let rtt = Duration::from_millis(160);
-        Run::new(LastHop::new(&config, propagation, rtt, channels, law, &mut streams, &mut choosers).unwrap())
+        Run::new(LastHop::new(&config, propagation, rtt, channels, law, streams, &mut choosers).unwrap())
     }
 
     pub fn offer(&mut self, now: Time, packet: PacketRef) {

@@ -103,7 +103,7 @@ fn shortest_timer_of_users(config: &ScenarioConfig, kinds: &[FlowKind]) -> Optio
 }
 
 /// Random streams for what chance decides on the last hop.
-pub fn last_hop_streams(streams: Streams) -> impl FnMut(&'static str, u64) -> Box<dyn Rng + Send> {
+pub fn last_hop_streams(streams: Streams) -> impl FnMut(&'static str, u64) -> Box<dyn Rng + Send> + Clone + use<> {
     let streams = streams.within("last_hop.");
     move |purpose, number| Box::new(streams.stream(purpose, number))
 }
@@ -129,9 +129,9 @@ fn last_hop(plan: &Plan, streams: Streams, choosers: &mut Choosers<'_>) -> Resul
     let config = plan.config();
     let users = (0..config.users()).map(u64::from);
     let channels = users.map(|user| plan.model.build(user, &mut channel_streams(streams, user))).collect();
-    let mut own = last_hop_streams(streams);
+    let own = last_hop_streams(streams);
     let mut hop =
-        LastHop::new(&config.last_hop, plan.hop.clone(), plan.base_rtt, channels, plan.law(), &mut own, choosers)
+        LastHop::new(&config.last_hop, plan.hop.clone(), plan.base_rtt, channels, plan.law(), own, choosers)
             .map_err(|error| error.within("last_hop"))?;
     if config.record.queue_delays {
         hop.note_waits();

@@ -243,7 +243,7 @@ impl CapacityStudy {
             let channel = self.plan.model.build(u64::from(user), &mut channel_streams(self.streams, u64::from(user)));
             Box::new(Tap { channel, user, last_user: Arc::clone(&last_user) })
         };
-        let mut streams = last_hop_streams(self.streams);
+        let streams = last_hop_streams(self.streams);
         let mut choosers = |name: &str| -> Option<Box<dyn Choose>> {
             if case.policy == RANDOM {
                 return Some(Box::new(AtRandom { rng: Box::new(self.streams.stream("capacity.random", 0)) }));
@@ -252,7 +252,7 @@ impl CapacityStudy {
         };
         let (law, channels) = (self.plan.law(), (0..case.users).map(tap).collect());
         let hop = self.plan.hop.clone();
-        let hop = LastHop::new(&case.last_hop, hop, BASE_RTT, channels, law, &mut streams, &mut choosers)
+        let hop = LastHop::new(&case.last_hop, hop, BASE_RTT, channels, law, streams, &mut choosers)
             .map_err(|error| error.within("last_hop"))?;
         Ok(Saturation::new(hop, case.users, self.packet_bytes, last_user))
     }

@@ -1,0 +1,78 @@
+//! The packets of a scheme in flight: the process that each has is the index of a slot, which is used again.
+
+use std::ops::{Index, IndexMut};
+
+use super::HarqCounters;
+use crate::packet::PacketRef;
+
+/// A packet in flight, at both ends.
+pub(super) trait InFlight: Copy {
+    /// The packet and its sequence number.
+    fn packet(&self) -> (PacketRef, u64);
+
+    /// Whether the receiver knows its fate. That of a released slot is known.
+    fn is_decided(&self) -> bool;
+}
+
+/// See the module.
+#[derive(Debug)]
+pub(super) struct Slots<P> {
+    packets: Vec<P>,
+    free: Vec<u32>,
+}
+
+impl<P: InFlight> Slots<P> {
+    pub fn new() -> Slots<P> {
+        Slots { packets: Vec::new(), free: Vec::new() }
+    }
+
+    /// The number of slots, used and free.
+    pub fn len(&self) -> usize {
+        self.packets.len()
+    }
+
+    #[inline]
+    pub fn insert(&mut self, packet: P) -> u32 {
+        match self.free.pop() {
+            Some(index) => {
+                self[index] = packet;
+                index
+            }
+            None => {
+                self.packets.push(packet);
+                self.packets.len() as u32 - 1
+            }
+        }
+    }
+
+    /// Both ends have finished the packet.
+    #[inline]
+    pub fn release(&mut self, index: u32) {
+        self.free.push(index);
+    }
+
+    /// Gives up all; those whose fate is not known are added to `lost`.
+    pub fn reset(&mut self, lost: &mut Vec<(PacketRef, u64)>, counters: &mut HarqCounters) {
+        let before = lost.len();
+        lost.extend(self.packets.iter().filter(|packet| !packet.is_decided()).map(P::packet));
+        counters.on_reset(lost.len() - before);
+        self.packets.clear();
+        self.free.clear();
+    }
+}
+
+impl<P> Index<u32> for Slots<P> {
+    type Output = P;
+
+    #[inline]
+    fn index(&self, index: u32) -> &P {
+        &self.packets[index as usize]
+    }
+}
+
+impl<P> IndexMut<u32> for Slots<P> {
+    #[inline]
+    fn index_mut(&mut self, index: u32) -> &mut P {
+        &mut self.packets[index as usize]
+    }
+}
