@@ -1,8 +1,10 @@
-//! Reports of applications on their users' experience, by the kind of traffic: stalls, latency, opinion scores.
+//! Reports of applications on their users' experience, by the kind of traffic: load times, stalls, latency, opinion scores.
 
 /// The experience of an application's user; `None` for the kinds of traffic that it is not.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Experience {
+    /// The times of web pages, requests and responses.
+    pub web: Option<WebReport>,
     /// The viewer's report of adaptive video.
     pub video: Option<VideoReport>,
     /// The viewer's report of live video.
@@ -47,6 +49,46 @@ impl AppSample {
 impl Default for AppSample {
     fn default() -> AppSample {
         AppSample::NONE
+    }
+}
+
+units::report! {
+    /// The times that users of the web measured. The first request on a connection is written when the connection is
+    /// opened, so its times and the load time of the first page contain the handshake. Times are `None` where there are
+    /// none.
+    #[derive(Copy, Default)]
+    pub struct WebReport {
+        /// Pages that were complete; 0 for traffic that knows requests only.
+        pages: u64,
+        /// Pages that were asked for.
+        clicks: u64,
+        /// Mean time from the click to the last byte of a complete page.
+        load_mean_s: Option<f64>,
+        /// Median of it: the smallest that half of the pages do not exceed.
+        load_median_s: Option<f64>,
+        /// 95th percentile of it.
+        load_p95_s: Option<f64>,
+        /// Requests that reached the server whole.
+        requests: u64,
+        /// Mean time of a request, from the opening of the connection (later ones: from the writing) to the last byte
+        /// at the server.
+        request_mean_s: Option<f64>,
+        /// Median of it: the smallest that half of them do not exceed.
+        request_median_s: Option<f64>,
+        /// Shortest time of a request.
+        request_min_s: Option<f64>,
+        /// Longest time of a request.
+        request_max_s: Option<f64>,
+        /// Responses that reached the user whole.
+        responses: u64,
+        /// Mean time of a response, from the writing of its request to the last byte at the user.
+        response_mean_s: Option<f64>,
+        /// Median of it: the smallest that half of them do not exceed.
+        response_median_s: Option<f64>,
+        /// Shortest time of a response.
+        response_min_s: Option<f64>,
+        /// Longest time of a response.
+        response_max_s: Option<f64>,
     }
 }
 

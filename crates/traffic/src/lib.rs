@@ -13,7 +13,7 @@ mod size;
 mod source;
 mod stalls;
 
-pub use experience::{AppSample, Experience, GameReport, LiveReport, VideoReport};
+pub use experience::{AppSample, Experience, GameReport, LiveReport, VideoReport, WebReport};
 pub use kind::{Kind, MakeRng, UserSource};
 pub(crate) use kind::{MakeUserRng, of_each_user};
 pub use program::{Acts, FindProgram, MakeProgram, Program, ProgramStart, Service};
@@ -25,7 +25,7 @@ pub use voice::codec::Codec;
 pub use voice::emodel;
 pub use voice::listener::{Listener, VoiceQuality};
 pub use voice::playout::{AdaptivePlayout, FixedPlayout, Playout};
-pub use web::{ConstantCount, ObjectCount, ParetoCount, Requests, Times, WebReport, WebTimes};
+pub use web::{ConstantCount, ObjectCount, ParetoCount, Requests};
 
 units::registry! {
     /// The traffic of a flow.

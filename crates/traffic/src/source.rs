@@ -3,7 +3,6 @@
 use units::{Bytes, Time};
 
 use crate::experience::{AppSample, Experience};
-use crate::web::{WebReport, WebTimes};
 
 /// An end of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -139,16 +138,6 @@ pub trait Source: Send {
     /// `end`; it was written at `written`. Only where applications read datagrams, by their [`Needs`]. Actions in
     /// response are due at once.
     fn handle_datagram(&mut self, _now: Time, _connection: u32, _end: End, _number: u64, _written: Time) {}
-
-    /// The times of web pages, requests and responses; `None` for other traffic.
-    fn web_times(&self) -> Option<&WebTimes> {
-        None
-    }
-
-    /// Counts, means and quantiles of these times.
-    fn report(&self) -> Option<WebReport> {
-        self.web_times().map(WebTimes::report)
-    }
 
     /// Returns the experience of its user until `now`, of traffic that has a measure of that. `lost`: packets with data
     /// from the server, and datagrams from the user, that the network lost.

@@ -33,7 +33,6 @@ pub(crate) struct FlowFacts<'a> {
     pub(crate) finished: bool,
     pub(crate) access_kind: Option<String>,
     pub(crate) voice: Option<VoiceQuality>,
-    pub(crate) web: Option<WebReport>,
     pub(crate) experience: Experience,
     /// The connections' ends and reopenings at both ends, where the transport may end connections.
     pub(crate) lifetimes: Option<[&'a Lifetime; 2]>,
@@ -295,7 +294,7 @@ flow_columns! {
         /// How the score of a call comes about; only for voice.
         [optional] voice: Option<Box<VoiceQuality>> = |f| f.voice.map(Box::new);
         /// The measurements of web traffic; with several connections, at the first flow of an application.
-        [optional] web: Option<Box<WebReport>> = |f| f.web.map(Box::new);
+        [optional] web: Option<Box<WebReport>> = |f| f.experience.web.map(Box::new);
         /// The viewer's experience of adaptive video.
         [optional] video: Option<Box<VideoReport>> = |f| f.experience.video.map(Box::new);
         /// The viewer's experience of live video.

@@ -130,9 +130,8 @@ fn last_hop(plan: &Plan, streams: Streams, choosers: &mut Choosers<'_>) -> Resul
     let users = (0..config.users()).map(u64::from);
     let channels = users.map(|user| plan.model.build(user, &mut channel_streams(streams, user))).collect();
     let own = last_hop_streams(streams);
-    let mut hop =
-        LastHop::new(&config.last_hop, plan.hop.clone(), plan.base_rtt, channels, plan.law(), own, choosers)
-            .map_err(|error| error.within("last_hop"))?;
+    let mut hop = LastHop::new(&config.last_hop, plan.hop.clone(), plan.base_rtt, channels, plan.law(), own, choosers)
+        .map_err(|error| error.within("last_hop"))?;
     if config.record.queue_delays {
         hop.note_waits();
     }

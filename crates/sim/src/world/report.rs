@@ -246,7 +246,6 @@ impl World {
             finished: sender.has_finished(),
             access_kind: self.access_kind(record.accessed),
             voice: record.listener.as_ref().and_then(|listener| listener.quality()),
-            web: application.and_then(|application| application.source.report()),
             experience: application.map_or_else(Default::default, |application| {
                 application.source.experience(self.now, record.lost_datagrams.map(u64::from))
             }),

@@ -3,7 +3,7 @@
 use units::{Bytes, Duration, Time};
 
 use crate::web::WebTimes;
-use crate::{Act, Action, End, Source};
+use crate::{Act, Action, End, Experience, Source};
 
 /// A request and its response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -130,7 +130,7 @@ impl Source for HttpSource {
         }
     }
 
-    fn web_times(&self) -> Option<&WebTimes> {
-        Some(&self.times)
+    fn experience(&self, _now: Time, _lost: [u64; 2]) -> Experience {
+        self.times.experience()
     }
 }

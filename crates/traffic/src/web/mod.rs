@@ -19,11 +19,11 @@ use units::{Bytes, Duration, FieldError, Time};
 use crate::random::exponential;
 use crate::size::Lognormal;
 use crate::{
-    Act, Action, End, Kind, MOST_CONNECTIONS, MakeRng, MakeUserRng, Needs, Size, Source, UserSource, of_each_user,
+    Act, Action, End, Experience, Kind, MOST_CONNECTIONS, MakeRng, MakeUserRng, Needs, Size, Source, UserSource, of_each_user,
 };
 
 pub use objects::{ConstantCount, ObjectCount, ParetoCount};
-pub use report::{Times, WebReport, WebTimes};
+pub(crate) use report::WebTimes;
 
 /// Web pages, one after the other over one connection or several: the user requests, the server responds, the user
 /// reads.
@@ -290,8 +290,8 @@ impl Source for WebSource {
         }
     }
 
-    fn web_times(&self) -> Option<&WebTimes> {
-        Some(&self.times)
+    fn experience(&self, _now: Time, _lost: [u64; 2]) -> Experience {
+        self.times.experience()
     }
 }
 

@@ -1,10 +1,11 @@
-//! The times of web pages, requests and responses, and their report.
+//! The times of web pages, requests and responses of a user, from which its report comes.
 
 use units::Duration;
 
+use crate::experience::{Experience, WebReport};
 use crate::quantiles::Sorted;
 
-/// The times of one user, or of several together.
+/// The times of one user.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct WebTimes {
     /// Pages that were requested.
@@ -42,11 +43,6 @@ impl Times {
         };
     }
 
-    /// Adds the times of another.
-    pub fn extend(&mut self, other: &Times) {
-        other.as_slice().iter().for_each(|&time| self.push(time));
-    }
-
     /// Returns the times.
     pub fn as_slice(&self) -> &[Duration] {
         match &self.0 {
@@ -57,60 +53,12 @@ impl Times {
     }
 }
 
-units::report! {
-    /// The times that users of the web measured. The first request on a connection is written when the connection is
-    /// opened, so its times and the load time of the first page contain the handshake. Times are `None` where there are
-    /// none.
-    #[derive(Copy, Default)]
-    pub struct WebReport {
-        /// Pages that were complete; 0 for traffic that knows requests only.
-        pages: u64,
-        /// Pages that were asked for.
-        clicks: u64,
-        /// Mean time from the click to the last byte of a complete page.
-        load_mean_s: Option<f64>,
-        /// Median of it: the smallest that half of the pages do not exceed.
-        load_median_s: Option<f64>,
-        /// 95th percentile of it.
-        load_p95_s: Option<f64>,
-        /// Requests that reached the server whole.
-        requests: u64,
-        /// Mean time of a request, from the opening of the connection (later ones: from the writing) to the last byte
-        /// at the server.
-        request_mean_s: Option<f64>,
-        /// Median of it: the smallest that half of them do not exceed.
-        request_median_s: Option<f64>,
-        /// Shortest time of a request.
-        request_min_s: Option<f64>,
-        /// Longest time of a request.
-        request_max_s: Option<f64>,
-        /// Responses that reached the user whole.
-        responses: u64,
-        /// Mean time of a response, from the writing of its request to the last byte at the user.
-        response_mean_s: Option<f64>,
-        /// Median of it: the smallest that half of them do not exceed.
-        response_median_s: Option<f64>,
-        /// Shortest time of a response.
-        response_min_s: Option<f64>,
-        /// Longest time of a response.
-        response_max_s: Option<f64>,
-    }
-}
-
 impl WebTimes {
-    /// Adds the times of another user; quantiles of both cannot be computed from the separate reports.
-    pub fn absorb(&mut self, other: &WebTimes) {
-        self.clicks += other.clicks;
-        self.load_times.extend(&other.load_times);
-        self.request_times.extend(&other.request_times);
-        self.response_times.extend(&other.response_times);
-    }
-
     /// Counts, means and quantiles.
-    pub fn report(&self) -> WebReport {
+    pub fn experience(&self) -> Experience {
         let [loads, requests, responses] = [&self.load_times, &self.request_times, &self.response_times]
             .map(|times| Sorted::new(times.as_slice().to_vec()));
-        WebReport {
+        let web = WebReport {
             pages: loads.count(),
             clicks: self.clicks,
             load_mean_s: loads.mean_s(),
@@ -126,6 +74,7 @@ impl WebTimes {
             response_median_s: responses.quantile_s(0.5),
             response_min_s: responses.quantile_s(0.0),
             response_max_s: responses.quantile_s(1.0),
-        }
+        };
+        Experience { web: Some(web), ..Experience::default() }
     }
 }

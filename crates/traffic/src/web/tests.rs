@@ -1,4 +1,5 @@
 use super::*;
+use crate::WebReport;
 use crate::tests::{run, streams};
 use proptest::prelude::*;
 
@@ -15,6 +16,10 @@ fn plain(requests: Requests) -> Web {
 
 fn source(web: Web, seed: u64) -> WebSource {
     Arc::new(web).source(Duration::ZERO, &mut streams(seed))
+}
+
+fn web_report(source: &dyn Source) -> WebReport {
+    source.experience(Time::ZERO, [0; 2]).web.unwrap()
 }
 
 fn at(ms: u64) -> Time {
@@ -54,18 +59,18 @@ fn a_page_as_a_conversation_pipelined() {
     source.handle_delivered(at(3_000), 0, End::Server, 350 + 400);
     assert_eq!(actions(&mut source, at(3_000)), [OBJECT]);
     source.handle_delivered(at(3_010), 0, End::User, 11_000);
-    assert_eq!(source.report().unwrap().pages, 0);
+    assert_eq!(web_report(&source).pages, 0);
     source.handle_delivered(at(3_020), 0, End::Server, 4 * 350);
     assert_eq!(actions(&mut source, at(3_020)), [OBJECT, OBJECT]);
     source.handle_delivered(at(4_000), 0, End::User, 13_000);
-    let report = source.report().unwrap();
+    let report = web_report(&source);
     assert_eq!((report.pages, report.clicks), (1, 1));
     assert_eq!([report.load_mean_s, report.load_median_s, report.load_p95_s], [Some(4.0); 3]);
     // The next click comes after the reading time, on the same connection.
     let click = source.poll_timeout().unwrap();
     assert!(click > at(4_000));
     assert_eq!(actions(&mut source, click), [REQUEST]);
-    assert_eq!(source.report().unwrap().clicks, 2);
+    assert_eq!(web_report(&source).clicks, 2);
 }
 
 #[test]
@@ -83,7 +88,7 @@ fn a_page_as_a_conversation_sequential() {
         now += Duration::from_millis(10);
         source.handle_delivered(now, 0, End::User, 10_000 + 1_000 * object);
     }
-    assert_eq!(source.report().unwrap().pages, 1);
+    assert_eq!(web_report(&source).pages, 1);
     assert_eq!(actions(&mut source, now), []);
 }
 
@@ -94,7 +99,7 @@ fn load_times_are_round_trips_and_parsing() {
         let web = Web { pages: Some(400), parsing: Duration::from_millis(130), ..plain(requests) };
         let mut source = source(web, 2);
         run(&mut source, Duration::from_millis(100));
-        let report = source.report().unwrap();
+        let report = web_report(&source);
         assert_eq!((report.pages, report.clicks), (400, 400));
         let parsing = report.load_mean_s.unwrap() - 0.2 * trips;
         assert!((parsing - 0.130).abs() < 4.0 * 0.130 / 20.0, "{requests:?}: parsing takes {parsing} s");
@@ -131,7 +136,7 @@ fn load_times_of_several_connections_are_round_trips() {
         let mut source = source(web, 1);
         assert_eq!(source.connections(), connections);
         let done = run(&mut source, Duration::from_millis(100));
-        let report = source.report().unwrap();
+        let report = web_report(&source);
         let load = (Duration::from_millis(200) * trips).as_secs_f64();
         let case = format!("{requests:?} over {connections}");
         assert_eq!([report.load_mean_s, report.load_median_s, report.load_p95_s], [Some(load); 3], "{case}");
@@ -169,13 +174,13 @@ fn the_first_connection_that_is_free_takes_the_next_object() {
         let next = acts(&mut source, 105 + 10 * object);
         assert_eq!(next, if object < 11 { vec![on(1, REQUEST)] } else { vec![] });
     }
-    assert_eq!(source.report().unwrap().pages, 0, "one is missing");
+    assert_eq!(web_report(&source).pages, 0, "one is missing");
     source.handle_delivered(at(900), 0, End::Server, 700);
     assert_eq!(acts(&mut source, 900), [on(0, OBJECT)]);
     source.handle_delivered(at(999), 0, End::User, 10_999);
-    assert_eq!(source.report().unwrap().pages, 0, "a byte is missing");
+    assert_eq!(web_report(&source).pages, 0, "a byte is missing");
     source.handle_delivered(at(1_000), 0, End::User, 11_000);
-    assert_eq!(source.report().unwrap().load_mean_s, Some(1.0));
+    assert_eq!(web_report(&source).load_mean_s, Some(1.0));
 }
 
 #[test]
@@ -210,7 +215,7 @@ fn a_page_without_objects_is_complete_with_its_main_one() {
     let what: Vec<(End, Action)> = done.iter().map(|(_, act)| (act.end, act.action)).collect();
     let closing = [(End::User, Action::Close), (End::Server, Action::Close)];
     assert_eq!(what, [(End::User, Action::Open), REQUEST, MAIN, closing[0], closing[1]]);
-    assert_eq!(source.report().unwrap().load_mean_s, Some(0.2));
+    assert_eq!(web_report(&source).load_mean_s, Some(0.2));
     assert_eq!(source.poll_timeout(), None);
 }
 
@@ -235,7 +240,7 @@ fn reading_takes_as_long_as_it_says() {
     let mut source = source(web, 6);
     let done = run(&mut source, Duration::from_millis(1));
     let whole = done.last().unwrap().0.as_secs_f64();
-    let pages = source.report().unwrap();
+    let pages = web_report(&source);
     let reading = (whole - 2_000.0 * pages.load_mean_s.unwrap()) / 1_999.0;
     assert!((reading / 30.0 - 1.0).abs() < 4.0 / 2_000f64.sqrt(), "{reading} s");
 }
@@ -243,7 +248,7 @@ fn reading_takes_as_long_as_it_says() {
 #[test]
 fn nothing_complete_is_reported_as_such() {
     let source = source(plain(Requests::Pipelined), 1);
-    assert_eq!(source.report(), Some(WebReport::default()));
+    assert_eq!(web_report(&source), WebReport::default());
 }
 
 #[test]
@@ -280,9 +285,9 @@ fn a_multiplexed_page_as_a_conversation() {
     assert_eq!(actions(&mut source, at(5_000)), [3, 1, 2].map(|stream| write(End::Server, stream, 1_000)));
     [2, 3].into_iter().for_each(|stream| source.handle_stream(at(5_050), 0, End::User, stream, 1_000));
     source.handle_stream(at(5_060), 0, End::User, 1, 999);
-    assert_eq!(source.report().unwrap().pages, 0);
+    assert_eq!(web_report(&source).pages, 0);
     source.handle_stream(at(5_100), 0, End::User, 1, 1_000);
-    let report = source.report().unwrap();
+    let report = web_report(&source);
     assert_eq!((report.pages, report.requests, report.responses, report.load_mean_s), (1, 4, 4, Some(5.1)));
 }
 
@@ -296,7 +301,7 @@ proptest! {
         let web = Web { pages: Some(pages), connections, requests, objects: count, ..Web::default() };
         let mut source = source(web, seed);
         let done = run(&mut source, Duration::from_millis(delay));
-        let report = source.report().unwrap();
+        let report = web_report(&source);
         let expected = u64::from(pages) * u64::from(objects + 1);
         prop_assert_eq!((report.pages, report.requests, report.responses), (u64::from(pages), expected, expected));
         // Sequential: never more than one request without a response on a connection.
