@@ -5,7 +5,8 @@ mod util;
 use proptest::prelude::*;
 use rangemap::RangeSet;
 use transport::{DelayedAck, Flags, Profile, Segment, Settings};
-use util::{Script, ms, no_sack, settings};
+use units::Bytes;
+use util::{MSS, Script, ms, no_sack, settings};
 
 /// A receiver whose left edge is `edge`.
 fn receiver_at(edge: u64, settings: Settings) -> Script {
@@ -152,6 +153,32 @@ fn data_beyond_the_window_are_refused() {
     assert_eq!(script.data(4098, 1000), ["ack 1"]);
     assert_eq!(script.data(3097, 1500), ["ack 1 sack 3097:4097"], "the rest is cut off");
     assert!(!script.connection.has_received(4097));
+}
+
+/// Linux's tcp_cleanup_rbuf: freed room is told at once when the window is twice what the peer knows of it, however
+/// small the pieces that the application reads.
+#[test]
+fn reads_in_small_pieces_open_the_window_as_one_read_does() {
+    let after_reads_of = |piece: u64| {
+        let mut script = Script::receiver(Settings { receive_buffer: Bytes::new(20_000), ..settings() });
+        script.connection.hold_reads();
+        for number in 0..15 {
+            script.data(1 + number * MSS, MSS as u32);
+        }
+        let known = script.last.expect("an acknowledgment").window;
+        assert_eq!(known, 5_000);
+        let mut told = Vec::new();
+        for _ in 0..15_000 / piece {
+            script.connection.read(piece);
+            if !script.sends().is_empty() {
+                told.push(script.last.expect("a segment").window);
+            }
+        }
+        told
+    };
+    assert_eq!(after_reads_of(1_000), [10_000, 20_000]);
+    assert_eq!(after_reads_of(5_000), [10_000, 20_000]);
+    assert_eq!(after_reads_of(15_000), [20_000]);
 }
 
 #[test]

@@ -22,7 +22,7 @@ pub(super) struct Receiver {
     offered: u64,
     /// A pause of the peer after which its window may be small again.
     long_pause: Duration,
-    /// The right edge of the advertised window.
+    /// The right edge of the window that the next segment offers.
     edge: u64,
     /// The present delay of acknowledgments, where it adapts.
     patience: Duration,
@@ -165,15 +165,16 @@ impl Receiver {
         self.read.get_or_insert(self.delivered());
     }
 
-    /// The application reads up to `bytes`. Returns the bytes read. An acknowledgment is sent at once if the window at
-    /// least doubles, or if more than a segment is unacknowledged.
+    /// The application reads up to `bytes`. Returns the bytes read. An acknowledgment is sent at once if the window is at
+    /// least twice what the peer knows of it, or if more than a segment is unacknowledged.
     pub(super) fn read(&mut self, bytes: u64) -> u64 {
-        let (got, before) = (bytes.min(self.readable()), self.window());
+        let got = bytes.min(self.readable());
+        let known = (self.acked + self.offered).saturating_sub(self.next);
         let Some(read) = &mut self.read else { return 0 };
         *read += got;
         self.slide();
-        let now = self.window();
-        if got > 0 && 2 * before <= self.buffer && now > 0 && now >= 2 * before {
+        let window = self.window();
+        if got > 0 && 2 * known <= self.buffer && window > 0 && window >= 2 * known {
             self.acknowledge();
         }
         if self.due == Due::Later
@@ -205,8 +206,7 @@ impl Receiver {
         self.edge.saturating_sub(self.next) & self.scale
     }
 
-    /// The highest right edge ever advertised: data below it are accepted, also where a scaled window, which has whole
-    /// units only, lies below it.
+    /// Data below this edge are accepted, also where a scaled window, which has whole units only, lies below it.
     #[inline]
     fn right_edge(&self) -> u64 {
         if self.read.is_none() { self.next + self.window() } else { self.edge }
