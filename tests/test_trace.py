@@ -144,13 +144,15 @@ def test_iperf3_leaves_out_what_is_omitted_and_tells_what_was_sent_and_lost(tmp_
 
     content = {
         "start": {"timestamp": {"timesecs": 1700000000}, "test_start": {"protocol": "UDP", "reverse": 0}},
-        "intervals": [interval(0.0, 5, omitted=True), interval(0.0, 20), interval(1.0, 20)],
+        "intervals": [interval(0.0, 5, omitted=True), interval(0.0, 20), interval(1.0, 18)],
         "end": {"sum_received": {"lost_percent": 50.0}},
         "error": "interrupted",
     }
     (tmp_path / "iperf3.json").write_text(json.dumps(content))
     found = to.trace.read(tmp_path / "iperf3.json")
-    assert found.table["rate_up_mbps"].to_list() == [20.0, 20.0]
+    # A row ends the last interval.
+    assert (found.table["unix_time_s"] - 1.7e9).to_list() == [0.0, 1.0, 2.0]
+    assert found.table["rate_up_mbps"].to_list() == [20.0, 18.0, 18.0]
     told = "\n".join(found.notes)
     for note in ("1 interval left out", "sent, of which 50 % were lost", "ended with an error: interrupted"):
         assert note in told

@@ -32,7 +32,7 @@ pub struct TracePath {
     /// The one-way delay, for a table without a delay.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delay: Option<Duration>,
-    /// Whether the file begins anew at its end; if not, its last values hold.
+    /// Whether the file begins anew at its last row, to whose delay the row before leads; if not, its last values hold.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub repeat: bool,
     /// The most bytes that wait for the uplink, where the file gives its rate.
@@ -79,10 +79,17 @@ impl Kind for TracePath {
             };
             FieldError::new("file", format!("{}: {message}{hint}", self.file))
         })?;
-        if self.repeat {
-            return Ok(trace.repeated(duration));
-        }
         let end = trace.end();
+        if self.repeat {
+            let warning = trace.unseen_at_end().map(|unseen| {
+                let (file, end) = (&self.file, end.as_secs_f64());
+                format!(
+                    "path.file: {file} begins anew at its last row, at {end} s: the {unseen} there is never seen; add a \
+                     row where it ends"
+                )
+            });
+            return Ok(trace.repeated(duration).warned(warning.into_iter().collect()));
+        }
         let is_long = end > Time::ZERO && end + Duration::from_secs(1) < Time::ZERO + duration;
         let warning = is_long.then(|| {
             let (file, end) = (&self.file, end.as_secs_f64());

@@ -231,8 +231,24 @@ impl DelayTrace {
         points.max(self.measured().end).unwrap_or(Time::ZERO)
     }
 
-    /// The trace, its measurements included, again and again until a run of `duration` ends; the last instant of the
-    /// file is the first of its next copy.
+    /// What its last row says that is never seen if it begins anew there: a rate, a share of losses or an outage.
+    pub(crate) fn unseen_at_end(&self) -> Option<&'static str> {
+        fn changes<V: PartialEq>(steps: &[(Time, V)], end: Time) -> bool {
+            matches!(steps, [.., before, last] if last.0 == end && last.1 != before.1)
+        }
+        let end = self.end();
+        let Measured { rate_down, rate_up, loss_down, loss_up, .. } = self.measured();
+        if [rate_down, rate_up].into_iter().flatten().any(|rate| changes(rate.steps(), end)) {
+            Some("rate")
+        } else if [loss_down, loss_up].into_iter().flatten().any(|loss| changes(loss.steps(), end)) {
+            Some("share of losses")
+        } else {
+            self.points().last().filter(|last| *last == (end, None)).map(|_| "outage")
+        }
+    }
+
+    /// The trace, its measurements included, again and again until a run of `duration` ends. At its last instant the
+    /// file begins anew: until then the delay leads to that of its last row.
     pub(crate) fn repeated(&self, duration: Duration) -> DelayTrace {
         let period = self.end().since(Time::ZERO);
         if period.is_zero() {
@@ -241,7 +257,12 @@ impl DelayTrace {
         let copies = Copies { period, count: duration.as_nanos() / period.as_nanos() + 1 };
         let begun = |steps: Vec<(Time, Option<Duration>)>| -> Vec<(Time, Option<Duration>)> {
             let begin = steps.first().filter(|first| first.0 > Time::ZERO).map(|first| (Time::ZERO, first.1));
-            begin.into_iter().chain(steps).collect()
+            let last = Time::ZERO + period - Duration::from_nanos(1);
+            // An outage that begins at the end is none.
+            let end = steps.iter().rev().find(|step| step.0 <= last || step.1.is_some());
+            let end = end.filter(|end| end.1.is_some()).map(|end| (last, end.1));
+            let within = steps.iter().copied().filter(|step| step.0 < last);
+            begin.into_iter().chain(within).chain(end).collect()
         };
         let points = copies.of(&begun(self.points().collect()));
         let points = points.into_iter().map(|(at, delay)| Point { at, delay, last_link: None }).collect();
@@ -338,6 +359,33 @@ mod tests {
         let twice = says("time_s,rtt_ms,delay_s\n0,40,0.02\n");
         assert!(twice.starts_with("line 1: rtt_ms and delay_s both tell the same"), "{twice}");
         assert!(says("time_s,rate_down_mbps\n0,40\n").starts_with("the file has no delay: give the path one"));
+    }
+
+    #[test]
+    fn a_file_that_repeats_leads_to_its_last_row_and_then_begins_anew() {
+        let ms = |text: &str, times: &[f64]| -> Vec<Option<f64>> {
+            let repeated = plain(text).unwrap().repeated(Duration::from_secs(60));
+            times
+                .iter()
+                .map(|&s| repeated.delay(at(s)).map(|delay| (delay.as_secs_f64() * 1e5).round() / 100.0))
+                .collect()
+        };
+        let times = [0.5, 1.25, 1.5, 1.75, 2.0, 3.5, 59.5];
+        let expected = [15.0, 37.5, 55.0, 72.5, 10.0, 55.0, 55.0].map(Some);
+        assert_eq!(ms("time_s,owd_ms\n0,10\n1,20\n2,90\n", &times), expected);
+        assert_eq!(ms("time_s,owd_ms\n0,10\n10,50\n", &[5.0, 15.0]), [Some(30.0); 2]);
+        // Rates go on after the last delay, which holds.
+        assert_eq!(ms("time_s,owd_ms,rate_mbps\n0,10,1\n1,20,1\n", &[0.5, 1.0]), [Some(15.0), Some(10.0)]);
+        // The delay before an outage holds up to it; the one at the end takes no time.
+        let outage = "time_s,owd_ms\n0,10\n1,20\n2,\n";
+        assert_eq!(ms(outage, &[1.5, 2.0, 3.5]), [Some(20.0), Some(10.0), Some(20.0)]);
+        let inside = "time_s,owd_ms\n0,10\n1,\n3,10\n4,10\n";
+        assert_eq!(ms(inside, &[0.5, 2.0, 3.5, 6.0]), [Some(10.0), None, Some(10.0), None]);
+        let unseen = |text: &str| plain(text).unwrap().unseen_at_end();
+        assert_eq!((unseen(outage), unseen(inside)), (Some("outage"), None));
+        assert_eq!(unseen("time_s,owd_ms,rate_mbps\n0,10,8\n1,10,4\n2,10,1\n"), Some("rate"));
+        assert_eq!(unseen("time_s,owd_ms,rate_mbps\n0,10,8\n1,10,4\n2,10,4\n"), None);
+        assert_eq!(unseen("time_s,owd_ms,loss_percent\n0,10,0\n1,10,4\n"), Some("share of losses"));
     }
 
     #[test]
