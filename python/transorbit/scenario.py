@@ -34,6 +34,8 @@ class Scenario:
     """
 
     def __init__(self, core: _core.Scenario, plans: _core.Plans | None = None) -> None:
+        if not isinstance(core, _core.Scenario):
+            raise TypeError("a scenario is made by Scenario.load(file or name) or Scenario.from_toml(text)")
         self._core = core
         # Plans that runs of the same scenario share, whatever their seed; changed copies have them too.
         self._plans = plans or _core.Plans()

@@ -70,7 +70,11 @@ impl App {
 
     /// Writes so many bytes at an end of a connection; of service "datagrams", one datagram.
     #[pyo3(signature = (bytes, connection=0, end="server"))]
-    fn write(&mut self, bytes: u64, connection: u32, end: &str) -> PyResult<()> {
+    fn write(&mut self, bytes: &Bound<'_, PyAny>, connection: u32, end: &str) -> PyResult<()> {
+        let bytes = bytes.extract().map_err(|_| {
+            let given = shortened(bytes);
+            PyValueError::new_err(format!("write: {given} was given, a whole number of bytes is expected, from 1 on"))
+        })?;
         self.act(connection, end_of(end)?, Action::Write(Bytes::new(bytes)))
     }
 

@@ -41,10 +41,14 @@ impl Shape<'_> {
             if let Some(result) = (self.quantity)(name, &as_text(value)) {
                 return result.map_err(|message| ScenarioError::new(path, message));
             }
-            return self.check(value, &self.root["$defs"][name], path);
+            let definition = &self.root["$defs"][name];
+            return match tagged_choices(definition) {
+                Some(choices) => self.check_tagged(value, &choices, &schema["default"], path),
+                None => self.check(value, definition, path),
+            };
         }
         if let Some(choices) = tagged_choices(schema) {
-            return self.check_tagged(value, &choices, path);
+            return self.check_tagged(value, &choices, &schema["default"], path);
         }
         if let Some(allowed) = listed(schema) {
             return check_listed(value, &allowed, path);
@@ -60,8 +64,15 @@ impl Shape<'_> {
         }
     }
 
-    /// A table whose `kind` selects which other keys it has; a bare string is short for the kind alone.
-    fn check_tagged(&self, value: &mut Value, choices: &[(&str, &Json)], path: &str) -> Result<(), ScenarioError> {
+    /// A table whose `kind` selects which other keys it has; a bare string is short for the kind alone. `default` is
+    /// what stands for a table that is not given.
+    fn check_tagged(
+        &self,
+        value: &mut Value,
+        choices: &[(&str, &Json)],
+        default: &Json,
+        path: &str,
+    ) -> Result<(), ScenarioError> {
         if let Value::String(kind) = value {
             *value = Value::Table(kind_table(kind));
         }
@@ -73,7 +84,11 @@ impl Shape<'_> {
         let kind = match table.get("kind") {
             Some(Value::String(kind)) => kind,
             Some(other) => return Err(given(&key, other, &list(&names))),
-            None => return Err(ScenarioError::new(key, format!("is missing: {}", list(&names)))),
+            None => {
+                let otherwise = default["kind"].as_str().map(|kind| format!("; without the table it is \"{kind}\""));
+                let message = format!("is missing: {}{}", list(&names), otherwise.unwrap_or_default());
+                return Err(ScenarioError::new(key, message));
+            }
         };
         match choices.iter().find(|c| c.0 == kind) {
             Some((_, schema)) => self.check_table(value, schema, path),
