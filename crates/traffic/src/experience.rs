@@ -1,4 +1,5 @@
-//! Reports of applications on their users' experience, by the kind of traffic: load times, stalls, latency, opinion scores.
+//! Reports of applications on their users' experience, by the kind of traffic: load times, stalls, latency, opinion
+//! scores.
 
 /// The experience of an application's user; `None` for the kinds of traffic that it is not.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -97,8 +97,8 @@ impl LastHop {
     ///
     /// `propagation`: that of the configuration, or computed from the orbit. `base_rtt`: the flows' round-trip time
     /// without queueing, for buffers in bandwidth-delay products. `law`: the law of [`LastHopConfig::law_request`].
-    /// `streams`: makes a generator for a purpose and a number: `harq` for each user, and `queue` for each queue. `choosers`: finds a
-    /// script's scheduler by its name; called once for each.
+    /// `streams`: makes a generator for a purpose and a number: `harq` for each user, and `queue` for each queue.
+    /// `choosers`: finds a script's scheduler by its name; called once for each.
     ///
     /// # Errors
     /// As [`LastHopConfig::check`], and if no script has registered the scheduler named.

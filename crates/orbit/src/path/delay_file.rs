@@ -84,8 +84,8 @@ impl Kind for TracePath {
             let warning = trace.unseen_at_end().map(|unseen| {
                 let (file, end) = (&self.file, end.as_secs_f64());
                 format!(
-                    "path.file: {file} begins anew at its last row, at {end} s: the {unseen} there is never seen; add a \
-                     row where it ends"
+                    "path.file: {file} begins anew at its last row, at {end} s: the {unseen} there is never seen; add \
+                     a row where it ends"
                 )
             });
             return Ok(trace.repeated(duration).warned(warning.into_iter().collect()));

@@ -22,7 +22,8 @@ pub struct HopConfig {
     /// The rate of each link; by default they are never the bottleneck.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate: Option<BitRate>,
-    /// The size of the buffer before each link; by default unlimited. It needs a rate.
+    /// The size of the buffer before each link, with what is left of the packet that is being sent; by default
+    /// unlimited. It needs a rate.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub buffer: Option<Bytes>,
 }

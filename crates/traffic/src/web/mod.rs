@@ -19,7 +19,8 @@ use units::{Bytes, Duration, FieldError, Time};
 use crate::random::exponential;
 use crate::size::Lognormal;
 use crate::{
-    Act, Action, End, Experience, Kind, MOST_CONNECTIONS, MakeRng, MakeUserRng, Needs, Size, Source, UserSource, of_each_user,
+    Act, Action, End, Experience, Kind, MOST_CONNECTIONS, MakeRng, MakeUserRng, Needs, Size, Source, UserSource,
+    of_each_user,
 };
 
 pub use objects::{ConstantCount, ObjectCount, ParetoCount};

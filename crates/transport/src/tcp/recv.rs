@@ -165,8 +165,8 @@ impl Receiver {
         self.read.get_or_insert(self.delivered());
     }
 
-    /// The application reads up to `bytes`. Returns the bytes read. An acknowledgment is sent at once if the window is at
-    /// least twice what the peer knows of it, or if more than a segment is unacknowledged.
+    /// The application reads up to `bytes`. Returns the bytes read. An acknowledgment is sent at once if the window is
+    /// at least twice what the peer knows of it, or if more than a segment is unacknowledged.
     pub(super) fn read(&mut self, bytes: u64) -> u64 {
         let got = bytes.min(self.readable());
         let known = (self.acked + self.offered).saturating_sub(self.next);

@@ -11,7 +11,8 @@ use crate::ncc::facts::FrameFacts;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Cra {
-    /// The rate; by default an equal share (by weight) of all slots among the connected terminals.
+    /// The rate of what slots carry of datagrams, without the headers of their parts; by default an equal share (by
+    /// weight) of all slots among the connected terminals.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rate: Option<BitRate>,
 }
