@@ -1,13 +1,11 @@
 //! What every reliability scheme, scheduler and queue manager of the registries must do, alone and joined in a last
 //! hop.
 
-mod common;
-
 use std::collections::{BTreeMap, VecDeque};
 
+use crate::common::schemes::{has_option, read, schemes_with_feedback};
+use crate::common::{Run, Scripted, Wild, choosers, rng, scheduler_json, uniform_block_fading, user_streams};
 use channel::{CLEAR, Channel, ERASED};
-use common::schemes::{has_option, read, schemes_with_feedback};
-use common::{Run, Scripted, Wild, choosers, rng, scheduler_json, uniform_block_fading, user_streams};
 use link::harq::{Burst, Decoding, Feedback};
 use link::scheduler::{Parts, View};
 use link::{

@@ -1,9 +1,7 @@
 //! DualPI2 against RFC 9332: its controller, its coupling, its service, its behaviour in overload.
 
-mod common;
-
+use crate::common::{Run, Scripted, ms, packet, us};
 use channel::CLEAR;
-use common::{Run, Scripted, ms, packet, us};
 use link::queue::dualpi2::{DualPi2, DualPi2Config, Service};
 use link::queue::{Decision, Heads, Lane, QueueManager};
 use link::{Backlog, DropReason, Ecn, Output, PacketRef, Queue};

@@ -1,10 +1,8 @@
 //! A queue that becomes empty because what waited was given up, and not because it was sent: its manager is told.
 
-mod common;
-
 use std::sync::{Arc, Mutex};
 
-use common::{ms, packet, rng, us};
+use crate::common::{ms, packet, rng, us};
 use link::queue::codel::{Codel, CodelConfig};
 use link::queue::pie::{Pie, PieConfig};
 use link::queue::red::{Red, RedConfig};

@@ -1,11 +1,9 @@
 //! Packet conversations while satellites change: what waits, what is in flight, and what is repeated when.
 
-mod common;
-
 use std::sync::{Arc, Mutex};
 
+use crate::common::{Run, Scripted, config, ms, packet, uniform_block_fading, us};
 use channel::{CLEAR, Channel, ERASED};
-use common::{Run, Scripted, config, ms, packet, uniform_block_fading, us};
 use link::{DropReason, Output, Propagation, Transfer};
 use serde_json::{Value, json};
 use units::{Db, Duration, Time};

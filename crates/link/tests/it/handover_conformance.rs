@@ -1,13 +1,12 @@
 //! What every scheduler and reliability scheme must do when other satellites take over, or none serves for a while.
 
-mod common;
-
+use crate::common;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
+use crate::common::schemes::{has_feedback, has_option, may_switch_off_feedback};
+use crate::common::{Run, Wild, config, ms, rng, scheduler_json, uniform_block_fading};
 use channel::{CLEAR, Channel};
-use common::schemes::{has_feedback, has_option, may_switch_off_feedback};
-use common::{Run, Wild, config, ms, rng, scheduler_json, uniform_block_fading};
 use link::{DropReason, Ecn, HarqConfig, Output, PacketRef, Propagation, SchedulerConfig, Transfer};
 use proptest::prelude::*;
 use serde_json::{Value, json};

@@ -1,10 +1,8 @@
 //! What combining is worth: exact gains, and who decodes what on the same draws.
 
-mod common;
-
+use crate::common::schemes::{has_option, schemes_with};
+use crate::common::{packet, rng, user_streams};
 use channel::{CLEAR, ERASED, qpsk};
-use common::schemes::{has_option, schemes_with};
-use common::{packet, rng, user_streams};
 use link::harq::{Burst, Decoding};
 use link::{Harq, HarqConfig};
 use proptest::prelude::*;

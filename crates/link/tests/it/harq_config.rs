@@ -1,8 +1,9 @@
 //! What a scenario may write of reliability schemes, and what it is told when it may not.
 
-mod common;
-
-use common::schemes::{ask, has_feedback, may_switch_off_feedback, options, schemes_with, schemes_with_feedback};
+use crate::common;
+use crate::common::schemes::{
+    ask, has_feedback, may_switch_off_feedback, options, schemes_with, schemes_with_feedback,
+};
 use link::HarqConfig;
 use serde_json::{Value, json};
 use units::{Bytes, Duration};

@@ -1,12 +1,10 @@
 //! What every reliability scheme must do with delays on both ways and feedback that gets lost.
 
-mod common;
-
 use std::collections::{BTreeMap, VecDeque};
 
+use crate::common::schemes::{ask, has_feedback, is_accepted, read, schemes_with, schemes_with_feedback, with};
+use crate::common::{packet, rng, uniform_block_fading, user_streams};
 use channel::{CLEAR, ERASED};
-use common::schemes::{ask, has_feedback, is_accepted, read, schemes_with, schemes_with_feedback, with};
-use common::{packet, rng, uniform_block_fading, user_streams};
 use link::harq::{Burst, Decoding, Feedback, FeedbackMessage, Reception};
 use link::{Harq, HarqConfig, PacketRef};
 use proptest::prelude::*;

@@ -1,10 +1,8 @@
 //! Reliability schemes joined in a last hop: when bursts go, and the textbook's throughputs.
 
-mod common;
-
+use crate::common::schemes::schemes_with;
+use crate::common::{Run, Scripted, ms, packet, rng, uniform_block_fading};
 use channel::{CLEAR, Channel, ERASED, qpsk};
-use common::schemes::schemes_with;
-use common::{Run, Scripted, ms, packet, rng, uniform_block_fading};
 use link::harq::sizes::{Block, Threshold};
 use link::{DropReason, HarqConfig, Output, PacketRef};
 use rand::Rng;

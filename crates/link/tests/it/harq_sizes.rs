@@ -1,10 +1,9 @@
 //! The sizes of adaptive HARQ's transmissions, against laws whose quantiles are known and against the calibration in
 //! numpy.
 
-mod common;
-
+use crate::common;
+use crate::common::uniform_block_fading;
 use channel::TransmissionLaw;
-use common::uniform_block_fading;
 use link::harq::adaptive::{Adaptive, AdaptiveConfig};
 use link::harq::sizes::{Block, Threshold, transmission_sizes};
 use proptest::prelude::*;

@@ -1,9 +1,7 @@
 //! Packet conversations with the last hop: when bursts leave, arrive, are decoded and repeated.
 
-mod common;
-
+use crate::common::{Run, Scripted, config, ms, packet, uniform_block_fading, us, user_streams};
 use channel::{CLEAR, ERASED};
-use common::{Run, Scripted, config, ms, packet, uniform_block_fading, us, user_streams};
 use link::reordering::Reordering;
 use link::scheduler::View;
 use link::{

@@ -1,9 +1,7 @@
 //! A channel that tells the fate of packets in place of the decoder.
 
-mod common;
-
+use crate::common::{Run, ms, packet, uniform_block_fading};
 use channel::{CLEAR, Channel, ERASED};
-use common::{Run, ms, packet, uniform_block_fading};
 use link::{DropReason, Output};
 use serde_json::{Value, json};
 use units::{Db, Time};

@@ -1,11 +1,10 @@
 //! Queue managers against their specifications, alone and in a last hop.
 
-mod common;
-
+use crate::common;
 use std::sync::{Arc, Mutex};
 
+use crate::common::{Run, Scripted, ms, packet, rng, us};
 use channel::CLEAR;
-use common::{Run, Scripted, ms, packet, rng, us};
 use link::queue::codel::{Codel, CodelConfig};
 use link::queue::pie::{Pie, PieConfig};
 use link::queue::red::{Red, RedConfig};

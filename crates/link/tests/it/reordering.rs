@@ -1,10 +1,8 @@
 //! The reordering buffer: the transitions of figure 4.6 one by one, and its promises for any order of events.
 
-mod common;
-
 use std::collections::BTreeMap;
 
-use common::buffer::{Buffer, HANDLES, NOTHING};
+use crate::common::buffer::{Buffer, HANDLES, NOTHING};
 use link::{Ecn, PacketRef, ReorderingConfig};
 use proptest::prelude::*;
 use units::Duration;

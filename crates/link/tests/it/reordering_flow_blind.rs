@@ -1,11 +1,9 @@
 //! The reordering buffer that works on the numbers of the flow: section 4.4.1 of the thesis to the letter.
 
-mod common;
-
 use std::collections::BTreeMap;
 
-use common::buffer::{Buffer, NOTHING};
-use common::config;
+use crate::common::buffer::{Buffer, NOTHING};
+use crate::common::config;
 use link::{Ecn, FlowNumbers, Numbering, PacketRef, ReorderingConfig};
 use proptest::prelude::*;
 use units::Duration;

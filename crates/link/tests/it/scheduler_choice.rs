@@ -1,10 +1,8 @@
 //! A choice made elsewhere, classes of service, and limits on the wait, in a last hop.
 
-mod common;
-
+use crate::common::desk::{Desk, MS, bringing, fade, lossless, with_limit};
+use crate::common::{Run, Scripted, ms, packet, rng, scheduler_json, us};
 use channel::CLEAR;
-use common::desk::{Desk, MS, bringing, fade, lossless, with_limit};
-use common::{Run, Scripted, ms, packet, rng, scheduler_json, us};
 use link::{Choose, DropReason, Ecn, Output, PacketRef, QueueState, SchedulerConfig};
 use rand::Rng;
 use serde_json::{Value, json};

@@ -1,10 +1,8 @@
 //! Schedulers that take turns: of packets, of bytes, of frames, and of flows.
 
-mod common;
-
+use crate::common::desk::{Desk, MS, bringing, cases, serve, shares};
+use crate::common::{Run, Scripted, ms, packet, rng, us};
 use channel::{CLEAR, ERASED};
-use common::desk::{Desk, MS, bringing, cases, serve, shares};
-use common::{Run, Scripted, ms, packet, rng, us};
 use link::{DropReason, Ecn, PacketRef};
 use proptest::prelude::*;
 use rand::Rng;

@@ -1,12 +1,10 @@
 //! Schedulers against their formulas, bounds and laws.
 
-mod common;
-
 use std::collections::{BTreeMap, VecDeque};
 
+use crate::common::desk::{Desk, MS, bringing, cases, fade, lossless, serve, shares, uniform};
+use crate::common::{Run, Scripted, ms, packet, rng, scheduler_json, schedulers_with};
 use channel::{CLEAR, ERASED};
-use common::desk::{Desk, MS, bringing, cases, fade, lossless, serve, shares, uniform};
-use common::{Run, Scripted, ms, packet, rng, scheduler_json, schedulers_with};
 use link::{DropReason, EstimateConfig, PacketRef, SchedulerConfig};
 use proptest::prelude::*;
 use rand::Rng;

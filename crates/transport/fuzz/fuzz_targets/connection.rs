@@ -1,7 +1,7 @@
 //! Both state machines under a peer that may send anything.
 #![no_main]
 
-#[path = "../../tests/util/hostile.rs"]
+#[path = "../../tests/it/util/hostile.rs"]
 mod hostile;
 
 libfuzzer_sys::fuzz_target!(|script: &[u8]| {

@@ -141,10 +141,6 @@ impl Desk {
         self
     }
 
-    pub fn users(&self) -> usize {
-        self.channels.len()
-    }
-
     pub fn wait(&mut self, duration: Duration) {
         self.now += duration;
         self.estimates.advance(self.now, &mut self.channels);

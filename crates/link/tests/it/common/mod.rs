@@ -1,5 +1,4 @@
 //! Channels with known answers, packets, and a driver that steps a last hop from wake-up to wake-up.
-#![allow(dead_code, reason = "each test file uses its part")]
 
 pub mod buffer;
 pub mod desk;

@@ -1,0 +1,166 @@
+//! A proxy that splits the connection at the gateway.
+
+use crate::util;
+use crate::util::{LABORATORY, run, run_in_pieces};
+use proptest::prelude::*;
+use sim::{FlowSummary, Record};
+
+fn pep(delay: &str, buffer: &str, transport: &str) -> String {
+    format!(
+        "flows.0.pep={{delay=\"{delay}\", buffer=\"{buffer}\", \
+         transport={{kind=\"tcp\", mss=\"1448 B\", {transport}}}}}"
+    )
+}
+
+fn first(record: &Record) -> &FlowSummary {
+    &record.summary.flows[0]
+}
+
+#[test]
+fn every_byte_passes_the_gateway_once_and_the_end_is_handed_on() {
+    let pep = pep("20 ms", "100 kB", "congestion=\"newreno\"");
+    let loss = "channel={kind=\"bernoulli\", loss=\"2 %\"}";
+    let edits = [&pep, loss, "flows.0.traffic={kind=\"bulk\", size=\"300 kB\"}", "flows.0.count=3"];
+    let record = run(LABORATORY, &edits);
+    for flow in &record.summary.flows {
+        let pep = flow.pep.as_ref().unwrap();
+        assert_eq!((flow.delivered_bytes, pep.relayed_bytes), (300_000, 300_000));
+        assert!(pep.held_bytes_max <= 100_000, "{pep:?}");
+        assert_eq!(pep.retransmitted_packets, 0, "the ground loses nothing");
+        assert!(flow.retransmitted_packets > 0);
+        assert!(flow.goodput_bps > 5e5, "measured until the last byte, not until the end of the run");
+        assert_eq!((flow.congestion.as_deref(), pep.congestion.as_str()), (Some("newreno"), "cubic"));
+    }
+    assert_eq!(record.summary.conservation.in_flight, 0, "both connections have ended");
+}
+
+/// Segments that are no multiple of what the window's scale can tell, and a buffer that is always full: what the
+/// gateway has once offered to take it takes.
+#[test]
+fn a_full_gateway_discards_nothing() {
+    let pep = pep("20 ms", "1 MB", "congestion=\"newreno\"");
+    let edits = [&pep, "last_hop.rate=\"2 Mbit/s\"", "flows.0.transport.mss=\"1063 B\"", "duration=30 s"];
+    let record = run(LABORATORY, &edits);
+    let pep = first(&record).pep.as_ref().unwrap();
+    assert!(pep.held_bytes_max > 990_000, "{pep:?}");
+    assert_eq!((pep.retransmitted_packets, pep.rto_events), (0, 0), "{pep:?}");
+}
+
+#[test]
+fn a_flow_without_a_proxy_has_no_such_key() {
+    let flow = serde_json::to_value(first(&run(LABORATORY, &["duration=1 s"]))).unwrap();
+    assert!(flow.get("pep").is_none());
+}
+
+#[test]
+fn the_delays_are_those_of_the_two_parts() {
+    // One segment in the gateway at a time: a segment's round trip over the ground, then one over the satellites.
+    let record = run(LABORATORY, &[&pep("20 ms", "1448 B", "congestion=\"newreno\"")]);
+    let flow = first(&record);
+    let satellite = 0.080 + 1500.0 * 8.0 / 10e6;
+    assert!((flow.rtt_mean_s.unwrap() - satellite).abs() < 1e-3, "{flow:?}");
+    let pep = flow.pep.as_ref().unwrap();
+    assert_eq!(pep.held_bytes_max, 1448);
+    let cycle = 0.040 + satellite;
+    let expected = 1448.0 * 8.0 / cycle;
+    assert!((flow.goodput_bps / expected - 1.0).abs() < 0.02, "{} of {expected}", flow.goodput_bps);
+}
+
+/// The window that the gateway offers the server is what is left of its buffer: with a rate of C over the satellites
+/// and a buffer of B, what is in flight to the user and not acknowledged never exceeds B.
+#[test]
+fn a_small_buffer_holds_the_server_back() {
+    for buffer in [20_000u64, 50_000, 200_000] {
+        let record = run(LABORATORY, &[&pep("20 ms", &format!("{buffer} B"), "congestion=\"cubic\"")]);
+        let flow = first(&record);
+        let pep = flow.pep.as_ref().unwrap();
+        assert!(pep.held_bytes_max <= buffer && pep.held_bytes_max > buffer / 2, "{buffer}: {pep:?}");
+        // Room is filled for a round trip of the satellites, and then empty for one of the ground: window update and
+        // data.
+        let bound = (buffer as f64 * 8.0 / (0.0812 + 0.040)).min(10e6 * 1448.0 / 1500.0);
+        assert!(flow.goodput_bps < bound, "{buffer}: {} of at most {bound}", flow.goodput_bps);
+        // Segments do not fill the window to the byte, and updates wait for two of them.
+        assert!(flow.goodput_bps > 0.7 * bound, "{buffer}: {} of at most {bound}", flow.goodput_bps);
+    }
+}
+
+/// RFC 3135 section 3.1.1 and RFC 2760: what a split is for. Losses on the satellite part are repaired from the
+/// gateway, by a controller whose growth does not suffer from the long round trip.
+#[test]
+fn losses_over_satellites_hurt_less_behind_a_proxy_with_a_suited_controller() {
+    let satellite =
+        ["path.delay=250 ms", "channel={kind=\"bernoulli\", loss=\"0.1 %\"}", "duration=300 s", "record.series=false"];
+    let newreno = "flows.0.transport.congestion=newreno";
+    // End to end over the same way: the 20 ms of the ground added to the path.
+    let whole = run(LABORATORY, &[&satellite[1..], &[newreno, "path.delay=270 ms"]].concat());
+    let split = pep("20 ms", "4 bdp", "congestion=\"hybla\"");
+    let split = run(LABORATORY, &[&satellite[..], &[newreno, &split]].concat());
+    let (whole, split) = (first(&whole).goodput_bps, first(&split).goodput_bps);
+    assert!(split > 2.0 * whole, "{split:.0} with the proxy, {whole:.0} without");
+}
+
+#[test]
+fn runs_with_a_proxy_are_functions_of_scenario_and_seed() {
+    let pep = pep("20 ms", "1 bdp", "congestion=\"hybla\"");
+    let edits =
+        [pep.as_str(), "channel={kind=\"bernoulli\", loss=\"1 %\"}", "flows.0.count=3", "flows.0.start_spread=1 s"];
+    let base = run(LABORATORY, &edits).summary;
+    assert_eq!(base, run(LABORATORY, &edits).summary);
+    assert_eq!(base, run_in_pieces(LABORATORY, &edits, 53).summary);
+    assert_eq!(base, run(LABORATORY, &[&edits[..], &["record.series=false"]].concat()).summary);
+}
+
+#[test]
+fn what_cannot_be_is_refused_with_its_path() {
+    let says = |edit: &str| util::scenario(LABORATORY, &[edit]).check().unwrap_err().to_string();
+    assert!(says("flows.0.pep={buffer=\"1 MB\"}").starts_with("flows.0.pep.delay: is missing"));
+    assert!(
+        says("flows.0.pep={delay=\"1 ms\", buffer=\"1 kB\"}").starts_with("flows.0.pep.buffer: \"1 kB\" is 1000 B")
+    );
+    assert!(says("flows.0.pep={delay=\"1 ms\", buffer=\"2 GB\"}").starts_with("flows.0.pep.buffer: \"2 GB\""));
+    let line = says("flows.0.pep={delay=\"1 ms\", transport={kind=\"tcp\", initial_window=0}}");
+    assert!(line.starts_with("flows.0.pep.transport.initial_window: "), "{line}");
+    let line = util::scenario(util::LEO, &["flows.0.pep={delay=\"1 ms\", transport={kind=\"tcp\", mss=\"1448 B\"}}"]);
+    let line = line.check().unwrap_err().to_string();
+    assert!(line.starts_with("flows.0.pep.transport.mss: ") && line.contains("1115 B"), "{line}");
+    // The server's packets do not cross the HARQ.
+    let edits = ["flows.0.transport.mss=1448 B", "flows.0.pep={delay=\"1 ms\", transport=\"tcp\"}"];
+    util::scenario(util::LEO, &edits).check().unwrap();
+    let resolved = util::scenario(LABORATORY, &["flows.0.pep={delay=\"1 ms\"}"]).resolved_toml().unwrap();
+    assert!(resolved.contains("[flows.pep.transport]") && resolved.contains("buffer = \"2 bdp\""), "{resolved}");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(16) })]
+
+    /// Conservation is checked at the end of each run: an error would panic in `run`.
+    #[test]
+    fn nothing_is_lost_or_made_in_the_gateway(
+        seed in 0u64..1000,
+        flows in 1u32..4,
+        loss in 0.0f64..10.0,
+        ground_ms in 0u64..60,
+        buffer in 1_500u64..300_000,
+        size in 1u64..400_000,
+    ) {
+        let edits = [
+            format!("seed={seed}"),
+            format!("flows.0.count={flows}"),
+            format!("channel={{kind=\"bernoulli\", loss=\"{loss} %\"}}"),
+            pep(&format!("{ground_ms} ms"), &format!("{buffer} B"), "congestion=\"newreno\""),
+            format!("flows.0.traffic={{kind=\"bulk\", size=\"{size} B\"}}"),
+            "duration=120 s".to_owned(),
+            "record.series=false".to_owned(),
+        ];
+        let summary = run(LABORATORY, &edits.iter().map(String::as_str).collect::<Vec<_>>()).summary;
+        for flow in &summary.flows {
+            let pep = flow.pep.as_ref().unwrap();
+            prop_assert!(flow.delivered_bytes <= pep.relayed_bytes && pep.relayed_bytes <= size);
+            prop_assert!(pep.held_bytes_max <= buffer, "{:?}", pep);
+            prop_assert!(pep.relayed_bytes - flow.delivered_bytes <= buffer);
+            prop_assert_eq!(pep.retransmitted_packets, 0);
+            // 120 s are enough for a loss of a few percent.
+            prop_assert!(loss > 5.0 || flow.delivered_bytes == size, "{} of {}", flow.delivered_bytes, size);
+        }
+    }
+}
