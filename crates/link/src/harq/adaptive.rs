@@ -269,6 +269,11 @@ impl Adaptive {
         Coded { process: index, bits: self.processes[index].made_bits - sent, tag: 0 }
     }
 
+    #[inline]
+    fn reception(&mut self, burst: &Burst, decoding: Decoding, feedback: Feedback) -> Reception {
+        Reception { decoding, feedback: Some(self.feedback_channel.carry(burst.packet.user, feedback)) }
+    }
+
     /// The sizes in proportion. An increment without bits is skipped.
     #[inline(never)]
     fn short_increment(&mut self, index: u32) {
@@ -361,10 +366,7 @@ impl Harq for Adaptive {
         if process.closed {
             // Only a decoded packet is repeated further, because its acknowledgment was lost.
             self.counters.on_discarded(u64::from(burst.coded.bits));
-            return Reception {
-                decoding: Decoding::Undecided,
-                feedback: Some(self.feedback_channel.carry(burst.packet.user, Feedback::Ack)),
-            };
+            return self.reception(burst, Decoding::Undecided, Feedback::Ack);
         }
         process.information += f64::from(burst.coded.bits) * qpsk::mutual_information(snr);
         let block = Block { data_bits: process.data_bits, ..self.block };
@@ -382,7 +384,7 @@ impl Harq for Adaptive {
         }
         process.closed = decoding != Decoding::Undecided;
         let feedback = if decoded { Feedback::Ack } else { Feedback::Nack };
-        Reception { decoding, feedback: Some(self.feedback_channel.carry(burst.packet.user, feedback)) }
+        self.reception(burst, decoding, feedback)
     }
 
     fn sends_feedback(&self) -> bool {

@@ -75,6 +75,11 @@ impl FeedbackChannel {
     /// The fate of a user's feedback. There are no other draws, so none is made where no feedback is lost.
     #[inline]
     pub(crate) fn carry(&mut self, user: u32, feedback: Feedback) -> Feedback {
-        if self.loss > 0.0 && self.chance.draw(user) < self.loss { Feedback::Lost } else { feedback }
+        if self.loss > 0.0 && self.loses(user) { Feedback::Lost } else { feedback }
+    }
+
+    #[inline(never)]
+    fn loses(&mut self, user: u32) -> bool {
+        self.chance.draw(user) < self.loss
     }
 }

@@ -31,18 +31,14 @@ impl<P: InFlight> Slots<P> {
         self.packets.len()
     }
 
-    #[inline]
+    #[inline(always)]
     pub fn insert(&mut self, packet: P) -> u32 {
-        match self.free.pop() {
-            Some(index) => {
-                self[index] = packet;
-                index
-            }
-            None => {
-                self.packets.push(packet);
-                self.packets.len() as u32 - 1
-            }
-        }
+        let index = self.free.pop().unwrap_or_else(|| {
+            self.packets.push(packet);
+            self.packets.len() as u32 - 1
+        });
+        self[index] = packet;
+        index
     }
 
     /// Both ends have finished the packet.
