@@ -177,6 +177,14 @@ def test_the_lists_of_folders_are_what_the_folders_say() -> None:
     assert folders.PAGE.read_text(encoding="utf-8") == folders.written(), "make reference writes them anew"
 
 
+def test_every_file_of_integration_tests_is_run() -> None:
+    """A file that `main.rs` does not declare would not even be compiled."""
+    for main in ROOT.glob("crates/*/tests/it/main.rs"):
+        declared = set(re.findall(r"^mod (\w+);$", main.read_text(encoding="utf-8"), re.MULTILINE))
+        files = {path.stem for path in main.parent.glob("*.rs")} - {"main"}
+        assert files <= declared, f"{main}: {files - declared}"
+
+
 def test_the_fuzz_crate_compiles(tmp_path: Path) -> None:
     """With a stand-in for libFuzzer, which needs a C++ compiler and a nightly Rust; all else as in `cargo fuzz`."""
     fuzz, stand_in = ROOT / "crates/transport/fuzz", ROOT / "tests/fixtures/libfuzzer-sys"

@@ -115,6 +115,11 @@ def test_scenario_errors_are_value_errors_of_one_line(leo: to.Scenario) -> None:
     assert "\n" not in str(caught.value)
 
 
+def test_a_scenario_is_made_by_its_methods() -> None:
+    with pytest.raises(TypeError, match=r"Scenario\.load"):
+        to.Scenario("leo-tcp")  # type: ignore[arg-type]
+
+
 def test_a_wrong_scenario_can_be_looked_at(leo: to.Scenario) -> None:
     assert repr(leo) == "Scenario('TCP to a mobile user over LEO')"
     assert "last_hop.rate" in repr(leo.replace({"last_hop.rate": "0 Mbit/s"}))

@@ -105,6 +105,8 @@ def test_datagrams_and_several_connections() -> None:
         (lambda app: (app.open(), app.open()), "connection 0 is open"),
         (lambda app: app.open(1), "connection 1 of 1"),
         (lambda app: (app.open(), app.write(0)), "0 B are not from 1"),
+        (lambda app: (app.open(), app.write(-4)), "write: -4 was given, a whole number of bytes is expected"),
+        (lambda app: (app.open(), app.write(1.5)), "write: 1.5 was given, a whole number of bytes is expected"),
         (lambda app: (app.open(), app.write(1, end="sender")), '"server" or "user" is expected'),
         (lambda app: (app.open(), app.write(1, end="user")), "exchange"),
     ],
@@ -115,7 +117,7 @@ def test_what_an_application_cannot_do_is_raised_where_it_is_tried(act: Any, mes
             act(app)
 
     to.source("test-tries")(Tries)
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises((ValueError, TypeError), match=message):
         carrying("test-tries").run()
 
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use pyo3::exceptions::{PyRuntimeError, PyTypeError, PyValueError};
+use pyo3::exceptions::{PyOverflowError, PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use sim::{Act, Action, Acts, End, MakeProgram, Program, ProgramStart, Service};
 use units::{Bytes, Time};
@@ -71,9 +71,16 @@ impl App {
     /// Writes so many bytes at an end of a connection; of service "datagrams", one datagram.
     #[pyo3(signature = (bytes, connection=0, end="server"))]
     fn write(&mut self, bytes: &Bound<'_, PyAny>, connection: u32, end: &str) -> PyResult<()> {
-        let bytes = bytes.extract().map_err(|_| {
-            let given = shortened(bytes);
-            PyValueError::new_err(format!("write: {given} was given, a whole number of bytes is expected, from 1 on"))
+        let bytes = bytes.extract().map_err(|error: PyErr| {
+            let (given, py) = (shortened(bytes), bytes.py());
+            let message = format!("write: {given} was given, a whole number of bytes is expected, from 1 on");
+            if error.is_instance_of::<PyTypeError>(py) {
+                PyTypeError::new_err(message)
+            } else if error.is_instance_of::<PyOverflowError>(py) {
+                PyValueError::new_err(message)
+            } else {
+                error
+            }
         })?;
         self.act(connection, end_of(end)?, Action::Write(Bytes::new(bytes)))
     }

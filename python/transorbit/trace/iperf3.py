@@ -36,9 +36,9 @@ def read(name: str, content: dict[str, Any]) -> Measurement:
         'no delay: a path needs delay = "20 ms" beside it',
     ]
     begin = float(content["start"].get("timestamp", {}).get("timesecs", 0))
-    # The last interval ends, so that a path may begin anew there.
+    # A row where the last interval ends: a path may begin anew there.
     times = [begin + part["start"] for part in parts] + [begin + parts[-1]["end"]]
-    closed = {name: [*values, values[-1]] for name, values in columns.items()}
+    closed = {column: [*values, values[-1]] for column, values in columns.items()}
     return Measurement("a result of iperf3", timed(times, closed), notes)
 
 

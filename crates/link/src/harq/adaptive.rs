@@ -23,7 +23,7 @@ use units::{Bytes, Db, FieldError, Probability, Time};
 use super::codeword::{check_codeword_bits, check_processes, check_threshold, check_transmissions, data_bits, scaled};
 use super::feedback::{FeedbackChannel, FeedbackConfig};
 use super::sizes::{Block, Threshold, transmission_sizes};
-use super::slots::{InFlight, Slots};
+use super::store::{Store, Stored};
 use super::{Burst, Coded, Decoding, Feedback, FeedbackMessage, Harq, HarqCounters, Kind, Reception, UserStreams};
 use crate::packet::PacketRef;
 
@@ -174,7 +174,7 @@ pub struct Adaptive {
     /// Coded bits of a full block sent after each transmission; empty if sizes follow from the estimate.
     sums: Box<[u32]>,
     feedback_channel: FeedbackChannel,
-    processes: Slots<Process>,
+    processes: Store<Process>,
     capacity: usize,
     /// Processes whose next increment waits for the transmitter, oldest first.
     waiting: VecDeque<u32>,
@@ -201,7 +201,7 @@ struct Process {
     information: f64,
 }
 
-impl InFlight for Process {
+impl Stored for Process {
     fn packet(&self) -> (PacketRef, u64) {
         (self.packet, self.sequence)
     }
@@ -240,7 +240,7 @@ impl Adaptive {
             padding: config.padding,
             sums: sums.collect(),
             feedback_channel: FeedbackChannel::new(config.feedback.resolve_enabled()?, streams),
-            processes: Slots::new(),
+            processes: Store::new(),
             capacity: config.processes as usize,
             waiting: VecDeque::new(),
             counters: HarqCounters::new(usize::from(config.transmissions)),

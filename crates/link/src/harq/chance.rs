@@ -4,7 +4,7 @@ use rand::Rng;
 use units::chance::unit_interval;
 
 /// Makes the random stream of a user.
-pub type UserStreams = Box<dyn FnMut(u64) -> Box<dyn Rng + Send> + Send>;
+pub type UserStreams = Box<dyn Fn(u64) -> Box<dyn Rng + Send> + Send>;
 
 /// See the module. A stream is made with the user's first draw.
 pub(super) struct Chance {

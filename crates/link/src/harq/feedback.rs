@@ -72,7 +72,7 @@ impl FeedbackChannel {
         FeedbackChannel { loss, chance: Chance::new(streams) }
     }
 
-    /// The fate of a user's feedback. There are no other draws, so none is made where no feedback is lost.
+    /// The fate of a user's feedback. The stream has no other draws, so none is made where no feedback is lost.
     #[inline]
     pub(crate) fn carry(&mut self, user: u32, feedback: Feedback) -> Feedback {
         if self.loss > 0.0 && self.loses(user) { Feedback::Lost } else { feedback }

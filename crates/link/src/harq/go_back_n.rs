@@ -21,7 +21,7 @@ use units::{Db, FieldError, Time};
 use super::codeword::{Codeword, check_processes, check_transmissions};
 use super::feedback::{FeedbackChannel, FeedbackConfig};
 use super::processes::{BlockOptions, FixedSizes, Scheme, Window, scheme_config};
-use super::slots::{InFlight, Slots};
+use super::store::{Store, Stored};
 use super::{Burst, Coded, Decoding, Feedback, FeedbackMessage, Harq, HarqCounters, Reception, UserStreams};
 use crate::packet::PacketRef;
 
@@ -65,7 +65,7 @@ pub(crate) struct GoBackN {
     feedback_channel: FeedbackChannel,
     window: usize,
     users: Vec<User>,
-    packets: Slots<Packet>,
+    packets: Store<Packet>,
     /// Users with packets to repeat, in turn, and the number of these packets.
     waiting: VecDeque<u32>,
     to_repeat: usize,
@@ -88,7 +88,7 @@ struct Packet {
     fate: Option<bool>,
 }
 
-impl InFlight for Packet {
+impl Stored for Packet {
     fn packet(&self) -> (PacketRef, u64) {
         (self.packet, self.sequence)
     }
@@ -120,7 +120,7 @@ impl GoBackN {
             feedback_channel: FeedbackChannel::new(scheme.feedback.unwrap_or(0.0), streams),
             window: window as usize,
             users: Vec::new(),
-            packets: Slots::new(),
+            packets: Store::new(),
             waiting: VecDeque::new(),
             to_repeat: 0,
             counters: HarqCounters::new(scheme.codeword.transmissions()),

@@ -12,7 +12,7 @@ mod codeword;
 pub mod feedback;
 mod processes;
 pub mod sizes;
-mod slots;
+mod store;
 
 use channel::TransmissionLaw;
 use units::{Bytes, Db, Duration, FieldError, Time};

@@ -32,7 +32,7 @@ pub struct Uncoded {
 }
 
 impl Uncoded {
-    /// `streams` make the bit errors: one draw for each packet, also where it cannot change the outcome.
+    /// `streams` draw the bit errors: one draw for each packet, also where it cannot change the outcome.
     pub fn new(streams: UserStreams) -> Uncoded {
         Uncoded { chance: Chance::new(streams), counters: HarqCounters::new(1) }
     }

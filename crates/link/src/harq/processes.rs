@@ -12,7 +12,7 @@ use units::{Bytes, Db, FieldError, Time};
 
 use super::codeword::{Codeword, FixedRate};
 use super::feedback::{FeedbackChannel, FeedbackConfig};
-use super::slots::{InFlight, Slots};
+use super::store::{Store, Stored};
 use super::{Burst, Coded, Decoding, Feedback, FeedbackMessage, Harq, HarqCounters, Kind, Reception, UserStreams};
 use crate::packet::PacketRef;
 
@@ -138,7 +138,7 @@ pub(crate) struct Processes {
     feedback_channel: FeedbackChannel,
     window: Window,
     users: Vec<User>,
-    processes: Slots<Process>,
+    processes: Store<Process>,
     /// For each process the signal-to-noise ratios that the receiver has of the packet's parts, one after the other.
     gains: Vec<f64>,
     /// Processes whose next transmission waits for the transmitter, oldest first.
@@ -162,7 +162,7 @@ struct Process {
     fate: Option<bool>,
 }
 
-impl InFlight for Process {
+impl Stored for Process {
     fn packet(&self) -> (PacketRef, u64) {
         (self.packet, self.sequence)
     }
@@ -190,7 +190,7 @@ impl Processes {
             feedback_channel: FeedbackChannel::new(scheme.feedback.unwrap_or(0.0), streams),
             window: scheme.window,
             users: Vec::new(),
-            processes: Slots::new(),
+            processes: Store::new(),
             gains: Vec::new(),
             waiting: VecDeque::new(),
             counters: HarqCounters::new(scheme.codeword.transmissions()),

@@ -111,14 +111,14 @@ impl LastHop {
         base_rtt: Duration,
         channels: Vec<Box<dyn Channel>>,
         law: Option<&TransmissionLaw>,
-        mut streams: impl FnMut(&'static str, u64) -> Box<dyn Rng + Send> + Clone + Send + 'static,
+        streams: impl Fn(&'static str, u64) -> Box<dyn Rng + Send> + Clone + Send + 'static,
         choosers: &mut dyn FnMut(&str) -> Option<Box<dyn Choose>>,
     ) -> Result<LastHop, FieldError> {
         let users = channels.len();
         config.check(base_rtt, users)?;
         let link = config.facts(base_rtt, users);
-        let mut users_streams = streams.clone();
-        let harq = config.harq.entry().build(law, Box::new(move |user| users_streams("harq", user)))?;
+        let of_users = streams.clone();
+        let harq = config.harq.entry().build(law, Box::new(move |user| of_users("harq", user)))?;
         let mut numbers = 0..;
         let mut scheduler = |scheduler: &SchedulerConfig, manager: &QueueConfig| {
             let mut queue = |limit| {

@@ -41,7 +41,7 @@ pub struct FqCodelConfig {
     /// CoDel's acceptable waiting time.
     pub target: Duration,
     /// How long the waiting time may stay above the target before CoDel drops packets: about the longest round-trip
-    /// time. Paths over satellites need more than the default.
+    /// time. Paths over geostationary satellites need more than the default.
     pub interval: Duration,
     /// Whether packets that can be marked are marked instead of dropped.
     pub ecn: bool,

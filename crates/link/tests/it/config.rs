@@ -1,7 +1,6 @@
 //! What a scenario may write, and what it is told when it may not.
 
-use crate::common;
-use crate::common::{choosers, scheduler_json, schedulers_with, streams, uniform_block_fading};
+use crate::common::{self, choosers, scheduler_json, schedulers_with, streams, uniform_block_fading};
 use link::{Buffer, HarqConfig, LastHop, LastHopConfig, Limit, LinkFacts, Propagation, QueueConfig, SchedulerConfig};
 use serde_json::{Value, json};
 use units::{BitRate, Bytes, Duration};

@@ -1,11 +1,10 @@
 //! What every scheduler and reliability scheme must do when other satellites take over, or none serves for a while.
 
-use crate::common;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
 use crate::common::schemes::{has_feedback, has_option, may_switch_off_feedback};
-use crate::common::{Run, Wild, config, ms, rng, scheduler_json, uniform_block_fading};
+use crate::common::{self, Run, Wild, config, ms, rng, scheduler_json, uniform_block_fading};
 use channel::{CLEAR, Channel};
 use link::{DropReason, Ecn, HarqConfig, Output, PacketRef, Propagation, SchedulerConfig, Transfer};
 use proptest::prelude::*;

@@ -429,9 +429,18 @@ fn receptions_of_one(harq: &mut dyn Harq, others: bool) -> Vec<Reception> {
 /// Chance decides for each user by itself.
 #[test]
 fn a_users_receptions_do_not_depend_on_other_users() {
-    for config in configurations().iter() {
+    let mut some_lost = false;
+    for config in &configurations() {
         let receptions = |others| receptions_of_one(build(config, 1).1.as_mut(), others);
         let (alone, among_others) = (receptions(false), receptions(true));
         assert!(alone == among_others, "{config}");
+        let has = |feedback| alone.iter().any(|reception| reception.feedback == feedback);
+        if config["feedback"]["loss"] == "30 %" {
+            assert!(has(Some(Feedback::Lost)) && has(Some(Feedback::Ack)), "{config}");
+        }
+        // Without coding chance decides on the packets themselves.
+        let decoded = alone.iter().filter(|reception| reception.decoding == Decoding::Decoded).count();
+        some_lost |= (1..200).contains(&decoded);
     }
+    assert!(some_lost, "no scheme drew a bit error");
 }

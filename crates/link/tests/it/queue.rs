@@ -1,9 +1,8 @@
 //! Queue managers against their specifications, alone and in a last hop.
 
-use crate::common;
 use std::sync::{Arc, Mutex};
 
-use crate::common::{Run, Scripted, ms, packet, rng, us};
+use crate::common::{self, Run, Scripted, ms, packet, rng, us};
 use channel::CLEAR;
 use link::queue::codel::{Codel, CodelConfig};
 use link::queue::pie::{Pie, PieConfig};

@@ -32,7 +32,7 @@ pub struct TracePath {
     /// The one-way delay, for a table without a delay.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delay: Option<Duration>,
-    /// Whether the file begins anew at its last row, to whose delay the row before leads; if not, its last values hold.
+    /// Whether the file begins anew at the instant of its last row; if not, its last values hold.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub repeat: bool,
     /// The most bytes that wait for the uplink, where the file gives its rate.
@@ -81,7 +81,8 @@ impl Kind for TracePath {
         })?;
         let end = trace.end();
         if self.repeat {
-            let warning = trace.unseen_at_end().map(|unseen| {
+            let unseen = trace.unseen_at_end().filter(|_| end < Time::ZERO + duration);
+            let warning = unseen.map(|unseen| {
                 let (file, end) = (&self.file, end.as_secs_f64());
                 format!(
                     "path.file: {file} begins anew at its last row, at {end} s: the {unseen} there is never seen; add \

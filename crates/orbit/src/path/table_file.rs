@@ -233,17 +233,23 @@ impl DelayTrace {
 
     /// What its last row says that is never seen if it begins anew there: a rate, a share of losses or an outage.
     pub(crate) fn unseen_at_end(&self) -> Option<&'static str> {
-        fn changes<V: PartialEq>(steps: &[(Time, V)], end: Time) -> bool {
-            matches!(steps, [.., before, last] if last.0 == end && last.1 != before.1)
+        // A last row that says what the first one says, or the one before, only ends the file.
+        fn is_unseen<V: PartialEq>(steps: &[(Time, V)], end: Time) -> bool {
+            matches!(steps, [first, .., last] if last.0 == end && last.1 != first.1)
         }
         let end = self.end();
+        // The delay before an outage is told at its beginning once more.
+        let begins_outage = |trace: &DelayTrace| {
+            let points: Vec<_> = trace.points().collect();
+            matches!(points[..], [(_, Some(_)), .., (before, Some(_)), (at, None)] if before == at && at == end)
+        };
         let Measured { rate_down, rate_up, loss_down, loss_up, .. } = self.measured();
-        if [rate_down, rate_up].into_iter().flatten().any(|rate| changes(rate.steps(), end)) {
+        if [rate_down, rate_up].into_iter().flatten().any(|rate| is_unseen(rate.steps(), end)) {
             Some("rate")
-        } else if [loss_down, loss_up].into_iter().flatten().any(|loss| changes(loss.steps(), end)) {
+        } else if [loss_down, loss_up].into_iter().flatten().any(|loss| is_unseen(loss.steps(), end)) {
             Some("share of losses")
         } else {
-            self.points().last().filter(|last| *last == (end, None)).map(|_| "outage")
+            [Some(self), self.uplink()].into_iter().flatten().any(begins_outage).then_some("outage")
         }
     }
 
@@ -384,7 +390,13 @@ mod tests {
         let unseen = |text: &str| plain(text).unwrap().unseen_at_end();
         assert_eq!((unseen(outage), unseen(inside)), (Some("outage"), None));
         assert_eq!(unseen("time_s,owd_ms,rate_mbps\n0,10,8\n1,10,4\n2,10,1\n"), Some("rate"));
-        assert_eq!(unseen("time_s,owd_ms,rate_mbps\n0,10,8\n1,10,4\n2,10,4\n"), None);
+        for ended in ["8\n1,10,4\n2,10,4", "8\n1,10,4\n2,10,8"] {
+            assert_eq!(unseen(&format!("time_s,owd_ms,rate_mbps\n0,10,{ended}\n")), None, "{ended}");
+        }
+        assert_eq!(unseen("time_s,delay_down_ms,delay_up_ms\n0,10,10\n2,20,\n"), Some("outage"), "of the uplink");
+        for ended in ["time_s,owd_ms\n0,10\n2,\n3,\n", "time_s,owd_ms\n0,\n"] {
+            assert_eq!(unseen(ended), None, "{ended}");
+        }
         assert_eq!(unseen("time_s,owd_ms,loss_percent\n0,10,0\n1,10,4\n"), Some("share of losses"));
     }
 

@@ -103,7 +103,7 @@ fn shortest_timer_of_users(config: &ScenarioConfig, kinds: &[FlowKind]) -> Optio
 }
 
 /// Random streams for what chance decides on the last hop.
-pub fn last_hop_streams(streams: Streams) -> impl FnMut(&'static str, u64) -> Box<dyn Rng + Send> + Clone + use<> {
+pub fn last_hop_streams(streams: Streams) -> impl Fn(&'static str, u64) -> Box<dyn Rng + Send> + Clone + use<> {
     let streams = streams.within("last_hop.");
     move |purpose, number| Box::new(streams.stream(purpose, number))
 }

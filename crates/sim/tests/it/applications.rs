@@ -1,7 +1,6 @@
 //! Video and games over whole worlds: what their users get follows from the path, packets are conserved, runs repeat.
 
-use crate::util;
-use crate::util::{LABORATORY, run, run_in_pieces};
+use crate::util::{self, LABORATORY, run, run_in_pieces};
 use serde_json::Value as Json;
 use sim::{FlowSummary, Record};
 

@@ -84,6 +84,11 @@ fn of_path_channel_and_record() {
         ("channel={kind=\"trace\", file=\"none.csv\", reference_snr=\"10 dB\"}", "channel.file", "none.csv"),
         ("path={kind=\"trace\", file=\"none.csv\"}", "path.file", "none.csv"),
         ("path={delay=\"40 ms\"}", "path.kind", "is missing"),
+        (
+            "last_hop.scheduler={buffer=\"50 packets\"}",
+            "last_hop.scheduler.kind",
+            "without the table it is \"droptail\"",
+        ),
         ("record.interval=0 s", "record.interval", "more than 0 s"),
         ("lasthop.rate=3 Mbit/s", "lasthop", "did you mean \"last_hop\"?"),
     ];

@@ -1,7 +1,6 @@
 //! A proxy that splits the connection at the gateway.
 
-use crate::util;
-use crate::util::{LABORATORY, run, run_in_pieces};
+use crate::util::{self, LABORATORY, run, run_in_pieces};
 use proptest::prelude::*;
 use sim::{FlowSummary, Record};
 
@@ -79,8 +78,8 @@ fn a_small_buffer_holds_the_server_back() {
         // data.
         let bound = (buffer as f64 * 8.0 / (0.0812 + 0.040)).min(10e6 * 1448.0 / 1500.0);
         assert!(flow.goodput_bps < bound, "{buffer}: {} of at most {bound}", flow.goodput_bps);
-        // Segments do not fill the window to the byte, and updates wait for two of them.
-        assert!(flow.goodput_bps > 0.7 * bound, "{buffer}: {} of at most {bound}", flow.goodput_bps);
+        // Segments do not fill the window to the byte, and room is told where it is twice what the server knows.
+        assert!(flow.goodput_bps > 0.85 * bound, "{buffer}: {} of at most {bound}", flow.goodput_bps);
     }
 }
 

@@ -166,7 +166,7 @@ impl Receiver {
     }
 
     /// The application reads up to `bytes`. Returns the bytes read. An acknowledgment is sent at once if the window is
-    /// at least twice what the peer knows of it, or if more than a segment is unacknowledged.
+    /// at least twice what the peer knows of it and more may come, or if more than a segment is unacknowledged.
     pub(super) fn read(&mut self, bytes: u64) -> u64 {
         let got = bytes.min(self.readable());
         let known = (self.acked + self.offered).saturating_sub(self.next);
@@ -174,7 +174,7 @@ impl Receiver {
         *read += got;
         self.slide();
         let window = self.window();
-        if got > 0 && 2 * known <= self.buffer && window > 0 && window >= 2 * known {
+        if got > 0 && !self.finished() && 2 * known <= self.buffer && window > 0 && window >= 2 * known {
             self.acknowledge();
         }
         if self.due == Due::Later

@@ -1,7 +1,6 @@
 //! Opening and closing.
 
-use crate::util;
-use crate::util::{End, Fate, Pair, Script, at, ms, settings, syn_ack};
+use crate::util::{self, End, Fate, Pair, Script, at, ms, settings, syn_ack};
 use transport::{Connection, Flags, Segment, Settings, State, SynOptions};
 use units::{Duration, Time};
 

@@ -3,6 +3,7 @@
 #[allow(dead_code)]
 #[path = "../../examples/lateness.rs"]
 mod lateness;
+
 use crate::util::{MSS, Script, ms};
 use transport::{
     AvoidanceCounts, CongestionConfig, CongestionState, NewRenoConfig, Profile, RtoRestart, Settings, TcpConfig,

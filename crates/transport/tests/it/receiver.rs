@@ -156,15 +156,24 @@ fn data_beyond_the_window_are_refused() {
 /// Linux's tcp_cleanup_rbuf: freed room is told at once when the window is twice what the peer knows of it, however
 /// small the pieces that the application reads.
 #[test]
-fn reads_in_small_pieces_open_the_window_as_one_read_does() {
-    let after_reads_of = |piece: u64| {
+fn reads_in_small_pieces_tell_of_freed_room() {
+    let after_reads_of = |piece: u64, fin: bool| {
         let mut script = Script::receiver(Settings { receive_buffer: Bytes::new(20_000), ..settings() });
         script.connection.hold_reads();
         for number in 0..15 {
             script.data(1 + number * MSS, MSS as u32);
         }
+        if fin {
+            script.handle(Segment {
+                seq: 1 + 15 * MSS,
+                ack: 1,
+                window: 65_535,
+                flags: Flags::ACK | Flags::FIN,
+                ..Segment::default()
+            });
+        }
         let known = script.last.expect("an acknowledgment").window;
-        assert_eq!(known, 5_000);
+        assert_eq!(known, 5_000 - u64::from(fin));
         let mut told = Vec::new();
         for _ in 0..15_000 / piece {
             script.connection.read(piece);
@@ -174,9 +183,11 @@ fn reads_in_small_pieces_open_the_window_as_one_read_does() {
         }
         told
     };
-    assert_eq!(after_reads_of(1_000), [10_000, 20_000]);
-    assert_eq!(after_reads_of(5_000), [10_000, 20_000]);
-    assert_eq!(after_reads_of(15_000), [20_000]);
+    for piece in [100, 1_000, 5_000] {
+        assert_eq!(after_reads_of(piece, false), [10_000, 20_000], "{piece} B");
+    }
+    assert_eq!(after_reads_of(15_000, false), [20_000]);
+    assert!(after_reads_of(1_000, true).is_empty(), "nothing more comes after a FIN");
 }
 
 #[test]

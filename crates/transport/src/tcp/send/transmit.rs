@@ -440,8 +440,9 @@ impl Sender {
         }
     }
 
-    /// Whether the application waits until it can write more. A socket of Linux holds two windows that are not
-    /// acknowledged (`tcp_sndbuf_expand`).
+    /// Whether the application waits until it can write more: a socket of Linux holds about two windows that are not
+    /// acknowledged (`tcp_sndbuf_expand`). Simplified: the buffer follows the window down too, and has no limit of
+    /// bytes.
     #[cold]
     fn fills_buffer(&self) -> bool {
         let held = self.byte_stream.end().saturating_sub(self.board.una());

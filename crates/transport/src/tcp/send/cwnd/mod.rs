@@ -332,8 +332,8 @@ impl CongestionWindow {
         self.control.tell(now, &Event::Restarted);
     }
 
-    /// New data went out, or could not since the window is full (`limited`). Returns whether the window may shrink
-    /// towards what is used, as part of it was not for a time-out.
+    /// New data went out, or could not since the window is full (`limited`). Returns whether part of the window has
+    /// been unused for a time-out, so that it may shrink.
     #[inline(always)]
     #[must_use]
     pub fn validate(&mut self, now: Time, limited: bool, board: &Scoreboard, rtt: &Rtt) -> bool {
@@ -347,11 +347,11 @@ impl CongestionWindow {
             && !self.control.drives()
     }
 
-    /// What is unused counts from now on, and the window shrinks, unless the application waits until it can write
-    /// more (`writing`): then the receiver limits it (Linux's `tcp_cwnd_application_limited`).
-    pub fn shrink_unused(&mut self, now: Time, writing: bool) {
+    /// The window shrinks half way to what is used, unless the application waits until it can write more: then the
+    /// receiver limits it (Linux's `tcp_cwnd_application_limited`). What is unused counts from now on either way.
+    pub fn shrink_unused(&mut self, now: Time, waits_to_write: bool) {
         if self.state == CongestionState::Open
-            && !writing
+            && !waits_to_write
             && let Some(size) = self.usage.shrunk(self.window().size, self.initial)
         {
             let threshold = self.threshold_now();

@@ -62,7 +62,7 @@ impl Sender {
     #[inline(always)]
     pub(super) fn rearm_rto(&mut self, now: Time) {
         let Some(front) = self.board.front() else {
-            self.pacing.wake = false; // no lost segment waits for it any longer
+            self.pacing.wake = false; // nothing lost waits any longer; for unsent data the next poll sets it
             if self.timer.kind != TimerKind::Persist {
                 self.timer.disarm();
             }

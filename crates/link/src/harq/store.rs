@@ -1,32 +1,32 @@
-//! The packets of a scheme in flight: the process that each has is the index of a slot, which is used again.
+//! The HARQ processes of a scheme, by their number, which is used again.
 
 use std::ops::{Index, IndexMut};
 
 use super::HarqCounters;
 use crate::packet::PacketRef;
 
-/// A packet in flight, at both ends.
-pub(super) trait InFlight: Copy {
+/// What a scheme keeps of a packet at both ends, from its first transmission to its last feedback.
+pub(super) trait Stored: Copy {
     /// The packet and its sequence number.
     fn packet(&self) -> (PacketRef, u64);
 
-    /// Whether the receiver knows its fate. That of a released slot is known.
+    /// Whether the receiver knows its fate.
     fn is_decided(&self) -> bool;
 }
 
 /// See the module.
 #[derive(Debug)]
-pub(super) struct Slots<P> {
+pub(super) struct Store<P> {
     packets: Vec<P>,
     free: Vec<u32>,
 }
 
-impl<P: InFlight> Slots<P> {
-    pub fn new() -> Slots<P> {
-        Slots { packets: Vec::new(), free: Vec::new() }
+impl<P: Stored> Store<P> {
+    pub fn new() -> Store<P> {
+        Store { packets: Vec::new(), free: Vec::new() }
     }
 
-    /// The number of slots, used and free.
+    /// The number of processes, those that are free included.
     pub fn len(&self) -> usize {
         self.packets.len()
     }
@@ -41,7 +41,7 @@ impl<P: InFlight> Slots<P> {
         index
     }
 
-    /// Both ends have finished the packet.
+    /// The process may be used again: both ends have finished its packet, so that it is decided.
     #[inline]
     pub fn release(&mut self, index: u32) {
         self.free.push(index);
@@ -57,7 +57,7 @@ impl<P: InFlight> Slots<P> {
     }
 }
 
-impl<P> Index<u32> for Slots<P> {
+impl<P> Index<u32> for Store<P> {
     type Output = P;
 
     #[inline]
@@ -66,7 +66,7 @@ impl<P> Index<u32> for Slots<P> {
     }
 }
 
-impl<P> IndexMut<u32> for Slots<P> {
+impl<P> IndexMut<u32> for Store<P> {
     #[inline]
     fn index_mut(&mut self, index: u32) -> &mut P {
         &mut self.packets[index as usize]
