@@ -44,39 +44,48 @@ pub(crate) struct Capture {
     error: Option<io::Error>,
 }
 
+/// Between whom the packets of a flow go.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct FlowEnds {
+    pub(crate) user: u32,
+    /// The user sends the data.
+    pub(crate) upload: bool,
+    pub(crate) has_pep: bool,
+}
+
 /// The hosts of a flow, which turn its packets into frames.
 struct FlowHosts {
+    ends: FlowEnds,
     server: Host,
     user: Host,
-    has_pep: bool,
     /// Numbers of the connection over the satellites, and of the one on the ground.
     satellite: Numbers,
     terrestrial: Numbers,
 }
 
 impl Capture {
-    /// Creates the files in `directory`. `flows`: the user of each, and whether it has a proxy.
+    /// Creates the files in `directory`.
     ///
     /// # Errors
     /// A file cannot be created.
-    pub(crate) fn create(directory: &Path, seed: u64, flows: impl Iterator<Item = (u32, bool)>) -> io::Result<Capture> {
+    pub(crate) fn create(directory: &Path, seed: u64, flows: impl Iterator<Item = FlowEnds>) -> io::Result<Capture> {
         let streams = Streams::new(seed);
-        let hosts = |(flow, (user, has_pep)): (usize, (u32, bool))| {
+        let hosts = |(flow, ends): (usize, FlowEnds)| {
             // Initial sequence numbers are drawn as real ones are (RFC 9293 section 3.4.1); no other draw is moved by
             // it.
             let mut rng = streams.stream("capture.isn", flow as u64);
             let mut numbers = || Numbers::new([rng.next_u32(), rng.next_u32()]);
             FlowHosts {
+                ends,
                 server: Host::server(flow as u32),
-                user: Host::user(user),
-                has_pep,
+                user: Host::user(ends.user),
                 satellite: numbers(),
                 terrestrial: numbers(),
             }
         };
         let flows: Vec<FlowHosts> = flows.enumerate().map(hosts).collect();
         let file = |place: &str| PacketFile::create(directory, place);
-        let gateway = flows.iter().any(|flow| flow.has_pep).then(|| file("gateway")).transpose()?;
+        let gateway = flows.iter().any(|flow| flow.ends.has_pep).then(|| file("gateway")).transpose()?;
         Ok(Capture {
             sender: file("sender")?,
             gateway,
@@ -101,12 +110,13 @@ impl Capture {
 
     /// A packet leaves the end that made it.
     pub(crate) fn sent(&mut self, now: Time, packet: &Packet) {
-        let frame = self.flows[packet.flow as usize].frame(packet, true, &self.headers);
-        let result = match (packet.link, packet.way) {
-            (Link::Terrestrial, Way::Forward) => self.sender.write(now, &frame),
-            (Link::Terrestrial, Way::Backward) => Ok(()),
-            (Link::Downlink, _) => self.near_end(packet.flow).write(now, &frame),
-            (Link::Uplink, _) => self.receiver.write(now, &frame),
+        let flow = &mut self.flows[packet.flow as usize];
+        let frame = flow.frame(packet, true, &self.headers);
+        let result = match packet.link {
+            Link::Terrestrial if flow.is_from_server(packet) => self.sender.write(now, &frame),
+            Link::Terrestrial => Ok(()),
+            Link::Downlink => self.near_end(packet.flow).write(now, &frame),
+            Link::Uplink => self.receiver.write(now, &frame),
         };
         self.note(result);
     }
@@ -128,11 +138,10 @@ impl Capture {
 
     /// A packet arrives at the other end.
     pub(crate) fn delivered(&mut self, now: Time, packet: &Packet) {
-        if (packet.link, packet.way) == (Link::Terrestrial, Way::Forward) {
-            return;
-        }
-        let frame = self.flows[packet.flow as usize].frame(packet, false, &self.headers);
+        let flow = &mut self.flows[packet.flow as usize];
+        let frame = flow.frame(packet, false, &self.headers);
         let result = match packet.link {
+            Link::Terrestrial if flow.is_from_server(packet) => Ok(()),
             Link::Terrestrial => self.sender.write(now, &frame),
             Link::Downlink => self.receiver.write(now, &frame),
             Link::Uplink => self.near_end(packet.flow).write(now, &frame),
@@ -157,7 +166,7 @@ impl Capture {
     /// Returns the file of the sender over the satellites, which is at the gateway if there is a proxy.
     fn near_end(&mut self, flow: u32) -> &mut PacketFile {
         match &mut self.gateway {
-            Some(gateway) if self.flows[flow as usize].has_pep => gateway,
+            Some(gateway) if self.flows[flow as usize].ends.has_pep => gateway,
             _ => &mut self.sender,
         }
     }
@@ -179,12 +188,19 @@ impl Capture {
 }
 
 impl FlowHosts {
+    /// Whether a packet goes from the ground to the user, also where it is on the ground.
+    fn is_from_server(&self, packet: &Packet) -> bool {
+        match packet.link {
+            Link::Downlink => true,
+            Link::Uplink => false,
+            Link::Terrestrial => (packet.way == Way::Forward) != self.ends.upload,
+        }
+    }
+
     /// The headers of a packet; `fresh`: it has just been made.
     fn frame(&mut self, packet: &Packet, fresh: bool, headers: &BTreeMap<u32, Box<[u8]>>) -> Frame {
-        let (from, to) = match (packet.link, packet.way) {
-            (Link::Downlink, _) | (Link::Terrestrial, Way::Forward) => (&self.server, &self.user),
-            (Link::Uplink, _) | (Link::Terrestrial, Way::Backward) => (&self.user, &self.server),
-        };
+        let (server, user) = (&self.server, &self.user);
+        let (from, to) = if self.is_from_server(packet) { (server, user) } else { (user, server) };
         let segment = match &packet.payload {
             Payload::Tcp(segment) => segment,
             Payload::Udp(datagram) => return Frame::udp(from, to, packet.number, datagram),

@@ -23,8 +23,10 @@ pub(crate) struct FlowPlan {
 pub(crate) struct PepPlan {
     /// One way between them.
     pub(crate) delay: Duration,
-    /// The transport of the server's connection; its window is the buffer of the proxy.
+    /// The transport of the server's connection.
     pub(crate) transport: Arc<dyn Transport>,
+    /// What the gateway holds at most in each direction.
+    pub(crate) buffer: Bytes,
 }
 
 /// Returns the plan of each entry of `flows`. `base_rtt`: the round-trip time without queueing.
@@ -91,21 +93,25 @@ fn pep_plan(
 ) -> Result<PepPlan, ScenarioError> {
     let packet = config.default_packet_bytes();
     let transport = flow.transport.entry().build(packet);
-    let Some(windows) = transport.windows() else {
-        let split = TransportConfig::names(|kind| kind.build(packet).windows().is_some());
-        let message = format!("splits connections of {split}, and the transport is {}", flow.transport.kind());
-        return Err(ScenarioError::new("", message));
+    let windows = |transport: &TransportConfig, field| {
+        transport.entry().build(packet).windows().ok_or_else(|| {
+            let split = TransportConfig::names(|kind| kind.build(packet).windows().is_some());
+            let message = format!("a proxy splits connections of {split}, and the transport is {}", transport.kind());
+            ScenarioError::new(field, message)
+        })
     };
+    let ground = windows(&flow.transport, "")?;
+    let satellite = windows(flow.satellite_transport(), "transport.kind")?;
+    let (least, most) = (*ground.start().max(satellite.start()), *ground.end().min(satellite.end()));
     check_delay(pep.delay)?;
     let link = config.last_hop.facts(base_rtt, config.users() as usize);
     let bytes = match pep.buffer.resolve(&link)? {
         Limit::Bytes(bytes) => bytes,
         Limit::Packets(packets) => u64::from(packets) * u64::from(transport.payload_bytes()),
     };
-    if !windows.contains(&bytes) {
-        let (least, most) = windows.into_inner();
+    if !(least..=most).contains(&bytes) {
         let message = format!("\"{}\" is {bytes} B: {least} (a segment) to {most} B are possible", pep.buffer);
         return Err(ScenarioError::new("buffer", message));
     }
-    Ok(PepPlan { delay: pep.delay, transport: transport.with_window(Bytes::new(bytes)) })
+    Ok(PepPlan { delay: pep.delay, transport, buffer: Bytes::new(bytes) })
 }

@@ -3,21 +3,23 @@
 use units::report;
 
 report! {
-    /// The proxy of a flow: the connection from the server to the gateway, and what the gateway held.
+    /// The proxy of a flow: the connection between the server and the gateway, and what the gateway held.
     pub struct PepSummary {
-        /// The congestion controller of the server.
+        /// The congestion controller of the connection on the ground.
         congestion: String,
-        /// Packets with data that the server sent, retransmissions included.
+        /// Packets with data that were sent on the ground towards the receiver of the flow, retransmissions included.
         sent_packets: u64,
-        /// Packets that the server retransmitted.
+        /// Packets of them that were retransmissions.
         retransmitted_packets: u64,
-        /// Expiries of the server's retransmission timer.
+        /// Expiries of their sender's retransmission timer.
         rto_events: u64,
-        /// Mean of the round-trip times that the server measured.
+        /// Mean of the round-trip times that their sender measured.
         rtt_mean_s: Option<f64>,
-        /// Data that reached the gateway.
+        /// Data that reached the gateway on their way to the receiver of the flow.
         relayed_bytes: u64,
-        /// The most data that the gateway held: arrived from the server and not acknowledged by the user.
+        /// Data that reached the gateway the other way, as requests for web pages do.
+        returned_bytes: u64,
+        /// The most data that the gateway held in one direction: arrived, and not acknowledged beyond it.
         held_bytes_max: u64,
     }
 }

@@ -92,18 +92,18 @@ pub enum FlowDirection {
     Up,
 }
 
-/// A performance-enhancing proxy (RFC 3135) at the gateway: the server's connection ends there, and another one goes on
-/// over the satellites with options of its own.
+/// A performance-enhancing proxy (RFC 3135) at the gateway: the server's connection ends there, and another one, with
+/// options of its own, goes over the satellites. It relays both ways.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PepConfig {
     /// One-way delay between the server and the gateway, before that of the path.
     pub delay: Duration,
-    /// The transport from the gateway to the user; by default that of the flow, which is otherwise the server's.
+    /// The transport between the gateway and the user; by default that of the flow, which is otherwise the server's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub transport: Option<TransportConfig>,
-    /// What the gateway holds at most of a flow, from its arrival to the user's acknowledgment: packets, bytes, time at
-    /// the rate of the last hop, or bandwidth-delay products of the satellite part.
+    /// What the gateway holds at most of a flow in each direction, from arrival to the acknowledgment beyond it:
+    /// packets, bytes, time at the rate of the last hop, or bandwidth-delay products of the satellite part.
     #[serde(default = "two_bdp")]
     pub buffer: Buffer,
 }
@@ -260,24 +260,8 @@ impl ScenarioConfig {
             return Err(ScenarioError::new("direction", message));
         }
         let Some(pep) = &flow.pep else { return self.check_packet(flow, &flow.transport, "transport") };
-        if flow.direction == FlowDirection::Up {
-            return Err(ScenarioError::new(
-                "pep",
-                "relays from the server down to the user, and the data of this flow go up",
-            ));
-        }
-        if matches!(flow.traffic.entry().needs(), Needs::Exchange | Needs::Streams) {
-            let message =
-                format!("relays from the server to the user only, and {} goes both ways", flow.traffic.kind());
-            return Err(ScenarioError::new("pep", message));
-        }
         let Some(transport) = &pep.transport else { return self.check_packet(flow, &flow.transport, "transport") };
         check_transport(flow, transport).map_err(|error| error.within("pep.transport"))?;
-        if !transport.entry().tells_acknowledged() {
-            let allowed = TransportConfig::names(|kind| kind.tells_acknowledged());
-            let message = format!("a proxy cannot relay over {}, over {allowed} it can", transport.kind());
-            return Err(ScenarioError::new("pep.transport.kind", message));
-        }
         self.check_packet(flow, transport, "pep.transport")
     }
 

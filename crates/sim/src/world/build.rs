@@ -11,7 +11,7 @@ use rand::Rng;
 use traffic::{Needs, TrafficConfig};
 use transport::Transport;
 use units::chance::unit_interval;
-use units::{Duration, Time};
+use units::{Bytes, Duration, Time};
 
 use super::connection::{Connections, Reader};
 use super::flow::{Application, Flow, FlowKind};
@@ -227,7 +227,7 @@ fn supplied(
         Ok(supplied.unwrap_or(own))
     };
     let protocol = transport(entry.satellite_transport().entry().build(config.default_packet_bytes()))?;
-    let of_pep = |pep: &PepPlan| Ok(PepPlan { delay: pep.delay, transport: transport(Arc::clone(&pep.transport))? });
+    let of_pep = |pep: &PepPlan| Ok(PepPlan { transport: transport(Arc::clone(&pep.transport))?, ..*pep });
     let pep = pep.map(of_pep).transpose()?;
     let mut traffic = entry.traffic.clone();
     traffic.entry_mut().supply(&mut |name| scripts.source(name)).map_err(|error| error.within("traffic"))?;
@@ -263,15 +263,20 @@ impl Flows {
             address: 0,
         };
         let relay = Reader::Proxy(self.proxies.len() as u32);
-        let readers = [if proxy.is_some() { relay } else { reader }, reader];
-        let connection =
-            self.connections.add(site, &kind.protocol, entropy("flow.congestion", flow), readers, schedule);
-        let proxy = proxy.map(|PepPlan { delay, transport }| {
+        let (of_user, held) = (site.of_user(), proxy.map_or(Bytes::default(), |pep| pep.buffer));
+        // The gateway's end is read by the proxy, if there is one: the end that sends `gate`.
+        let readers = |gate: Way| {
+            [Way::Forward, Way::Backward].map(|way| if proxy.is_some() && way == gate { relay } else { reader })
+        };
+        let own = entropy("flow.congestion", flow);
+        let satellite = (readers(of_user.back()), held);
+        let connection = self.connections.add(site, &kind.protocol, own, satellite, schedule);
+        let proxy = proxy.map(|PepPlan { delay, transport, .. }| {
             let (delay, payload_bytes) = (*delay, transport.payload_bytes());
             let site = Site { links: [Link::Terrestrial; 2], delay, payload_bytes, ..site };
-            let readers = [Reader::Sink, relay];
-            let terrestrial = self.connections.add(site, transport, entropy("flow.pep", flow), readers, schedule);
-            self.proxies.push(Proxy::new(terrestrial, transport.congestion().unwrap_or_default(), connection));
+            let (own, ground) = (entropy("flow.pep", flow), (readers(of_user), held));
+            let terrestrial = self.connections.add(site, transport, own, ground, schedule);
+            self.proxies.push(Proxy::new(terrestrial, transport.congestion().unwrap_or_default(), connection, of_user));
             self.proxies.len() as u32 - 1
         });
         self.flows.push(Flow { user, kind: number, application, connection, proxy });

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use engine::MachineId;
 use transport::{Act, Answer, EndOptions, Input, Lifetime, Prompt, Reply, Transport, Wake};
-use units::Time;
+use units::{Bytes, Time};
 
 use super::log::Log;
 use super::network::Site;
@@ -24,6 +24,8 @@ pub(super) struct Connection {
     /// What the ends are made from when it is opened, and the entropy of each.
     transport: Arc<dyn Transport>,
     entropy: [u64; 2],
+    /// What a proxy's end holds at most.
+    held: Bytes,
 }
 
 /// One end of a connection.
@@ -71,13 +73,14 @@ impl Default for Connections {
 }
 
 impl Connections {
-    /// Adds a connection at rest. `readers`: of the end whose packets go forward, and of the other.
+    /// Adds a connection at rest. `readers`: of the end whose packets go forward, and of the other; one that is a proxy
+    /// holds so much of what arrives.
     pub(super) fn add(
         &mut self,
         site: Site,
         transport: &Arc<dyn Transport>,
         entropy: [u64; 2],
-        readers: [Reader; 2],
+        (readers, held): ([Reader; 2], Bytes),
         schedule: &mut Schedule,
     ) -> u32 {
         let connection = self.connections.len() as u32;
@@ -88,7 +91,7 @@ impl Connections {
             Endpoint { protocol, reader, machine, log: None, window: 0, delivered_bytes, acknowledged_bytes }
         };
         let ends = [end(Way::Forward), end(Way::Backward)];
-        self.connections.push(Connection { site, ends, transport: Arc::clone(transport), entropy });
+        self.connections.push(Connection { site, ends, transport: Arc::clone(transport), entropy, held });
         connection
     }
 
@@ -130,8 +133,8 @@ impl Connections {
     }
 
     #[inline]
-    pub(super) fn end(&self, connection: u32, way: Way) -> &Endpoint {
-        &self.connections[connection as usize].ends[way as usize]
+    pub(super) fn end(&self, id: EndpointId) -> &Endpoint {
+        &self.connections[id.connection as usize].ends[id.way as usize]
     }
 
     /// Opens a connection whose application stands at the end whose packets go `way`: the end that opens it, which is
@@ -292,8 +295,8 @@ impl Connection {
     /// What the end whose packets go `way` is opened with.
     fn options(&self, way: Way) -> EndOptions {
         let Endpoint { reader, log, .. } = self.end(way);
-        let holds_reads = self.site.link(way) == Link::Terrestrial && matches!(reader, Reader::Proxy(_));
-        EndOptions { entropy: self.entropy[way as usize], holds_reads, logs: log.is_some() }
+        let holds = matches!(reader, Reader::Proxy(_)).then_some(self.held);
+        EndOptions { entropy: self.entropy[way as usize], holds, logs: log.is_some() }
     }
 
     /// The end whose packets go `way`.
@@ -330,7 +333,7 @@ impl Endpoint {
     fn advance(&mut self, now: Time, way: Way, site: &Site, delivered: u64, under: &mut Underlay) -> bool {
         let advanced = delivered > self.delivered_bytes;
         self.delivered_bytes = delivered;
-        if advanced && way == Way::Backward && site.link(way) != Link::Terrestrial {
+        if advanced && way == Way::Backward && !matches!(self.reader, Reader::Proxy(_)) {
             under.ledger.recorder.advanced(now, site.flow);
         }
         advanced

@@ -5,6 +5,9 @@ use std::sync::Arc;
 use traffic::Source;
 use transport::Transport;
 
+use super::proxy::Proxy;
+use crate::packet::{EndpointId, Way};
+
 /// An application at both ends of its flows.
 pub(super) struct Application {
     pub(super) source: Box<dyn Source>,
@@ -32,7 +35,18 @@ pub(super) struct Flow {
     /// The [`FlowKind`], by the index of its entry in the scenario.
     pub(super) kind: u32,
     pub(super) application: u32,
-    /// The connection over the satellites: from the server, or from the gateway if there is a proxy.
+    /// The connection over the satellites: between the user and the server, or the gateway if there is a proxy.
     pub(super) connection: u32,
     pub(super) proxy: Option<u32>,
+}
+
+impl Flow {
+    /// The endpoint of the application whose packets go `way`.
+    #[inline]
+    pub(super) fn host(&self, way: Way, proxies: &[Proxy]) -> EndpointId {
+        match self.proxy {
+            Some(proxy) => proxies[proxy as usize].host(way),
+            None => EndpointId { connection: self.connection, way },
+        }
+    }
 }

@@ -5,6 +5,7 @@ use units::Time;
 
 use super::connection::Reader;
 use super::departure::{Departure, Offer, OfferError};
+use super::flow::Flow;
 use super::run::World;
 use crate::packet::{EndpointId, Way};
 
@@ -17,8 +18,8 @@ impl World {
         let Offer { flow, bytes, ecn, ticket, .. } = *offer;
         let flows = self.flows.len();
         let connection = self.flows.get(flow as usize).ok_or(OfferError::NoFlow { flow, flows })?.connection;
-        let way = Way::of(offer.from);
-        if self.connections.end(connection, way).reader() != Reader::Outside {
+        let endpoint = EndpointId { connection, way: Way::of(offer.from) };
+        if self.connections.end(endpoint).reader() != Reader::Outside {
             return Err(OfferError::NotExternal(flow));
         }
         if !(20..=most).contains(&bytes) {
@@ -33,7 +34,6 @@ impl World {
         if let Some(capture) = self.under.ledger.recorder.capture() {
             capture.keep_header(ticket, offer.header);
         }
-        let endpoint = EndpointId { connection, way };
         self.offered_classes.insert(class);
         self.connections.set_class(connection, class);
         self.connections.act(self.now, endpoint, Act::Offer { bytes, ticket, ecn });
@@ -43,8 +43,11 @@ impl World {
 
     /// The flows whose ends are outside, each with its user.
     pub(crate) fn external_flows(&self) -> Vec<(u32, u32)> {
-        let outside = |connection| self.connections.end(connection, Way::Forward).reader() == Reader::Outside;
-        let flows = (0..).zip(&self.flows).filter(|(_, flow)| outside(flow.connection));
+        let outside = |flow: &Flow| {
+            let server = EndpointId { connection: flow.connection, way: Way::Forward };
+            self.connections.end(server).reader() == Reader::Outside
+        };
+        let flows = (0..).zip(&self.flows).filter(|(_, flow)| outside(flow));
         flows.map(|(number, flow)| (number, flow.user)).collect()
     }
 

@@ -6,97 +6,117 @@ use units::{Bytes, Time};
 use super::connection::Connections;
 use crate::packet::{EndpointId, Way};
 
-/// A performance-enhancing proxy that splits the connection at the gateway (RFC 3135 section 2.4): the server's
-/// connection ends there, and another one begins that carries the same bytes to the user.
+/// A performance-enhancing proxy that splits the connection at the gateway (RFC 3135 section 2.4): the connection of
+/// who opens it ends there, and another one begins that carries the same bytes on. Both connections carry bytes both
+/// ways.
 ///
-/// What the gateway holds for a flow is bounded: data that came from the server and that the user has not yet
-/// acknowledged. The gateway reads from the server's connection only what the user has acknowledged, so the window that
-/// it offers the server is what is left of the buffer. Data that came in order go on at once.
+/// What the gateway holds is bounded in each direction: data that have come and that the other end of the next
+/// connection has not yet acknowledged. The gateway reads from a connection only what was acknowledged on the other, so
+/// the window that it offers is what is left of its buffer. Data that came in order go on at once.
 ///
 /// What is simplified, and who could notice: the terrestrial link has a delay and neither a rate nor losses, and the
 /// gateway takes no time. Who studies a congested backhaul would notice.
 pub(super) struct Proxy {
-    /// The connection between the server and the gateway.
-    pub(super) terrestrial: u32,
-    /// The congestion controller there.
+    /// The congestion controller of the connection between the server and the gateway.
     pub(super) congestion: Box<str>,
-    /// The connection between the gateway and the user.
-    satellite: u32,
-    /// Bytes handed on to the user's connection, and bytes of them that the user has acknowledged.
+    /// The gateway's endpoints: towards the server, and towards the user.
+    gates: [EndpointId; 2],
+    /// What comes to each of them and goes on from the other.
+    relays: [Relay; 2],
+    /// Whether the second connection was opened.
+    opened: bool,
+}
+
+/// What the gateway relays in one direction.
+#[derive(Clone, Copy, Debug, Default)]
+struct Relay {
+    /// Bytes handed on, and bytes of them that were acknowledged.
     relayed: u64,
     released: u64,
-    opened: bool,
     closed: bool,
-    pub(super) held_bytes_max: u64,
+    held_bytes_max: u64,
 }
 
 impl Proxy {
-    /// A proxy between two connections at rest.
-    pub(super) fn new(terrestrial: u32, congestion: &str, satellite: u32) -> Proxy {
+    /// A proxy between two connections at rest, one on the ground and one over the satellites. `of_user`: the way of
+    /// what the user sends.
+    pub(super) fn new(terrestrial: u32, congestion: &str, satellite: u32, of_user: Way) -> Proxy {
         Proxy {
-            terrestrial,
             congestion: congestion.into(),
-            satellite,
-            relayed: 0,
-            released: 0,
+            gates: [
+                EndpointId { connection: terrestrial, way: of_user },
+                EndpointId { connection: satellite, way: of_user.back() },
+            ],
+            relays: [Relay::default(); 2],
             opened: false,
-            closed: false,
-            held_bytes_max: 0,
         }
     }
 
-    /// The gateway's endpoint towards the server: it holds what the user has not acknowledged.
-    pub(super) fn near(&self) -> EndpointId {
-        EndpointId { connection: self.terrestrial, way: Way::Backward }
+    /// The connection between the server and the gateway.
+    pub(super) fn terrestrial(&self) -> u32 {
+        self.gates[0].connection
     }
 
-    /// The gateway's endpoint towards the user.
-    fn far(&self) -> EndpointId {
-        EndpointId { connection: self.satellite, way: Way::Forward }
+    /// The endpoint of a server or user whose packets go `way`.
+    pub(super) fn host(&self, way: Way) -> EndpointId {
+        EndpointId { connection: self.gates[self.gate(way)].connection, way }
     }
 
-    /// Does what follows from a packet that came to `endpoint`, one of the proxy's: the endpoint that may have
-    /// something to send.
-    pub(super) fn relay(
-        &mut self,
-        now: Time,
-        endpoint: EndpointId,
-        connections: &mut Connections,
-    ) -> Option<EndpointId> {
-        if endpoint == self.near() {
-            self.hand_on(now, connections);
-            return Some(self.far());
-        }
-        self.release(now, connections).then_some(self.near())
+    /// Bytes that reached the gateway of what goes `way`.
+    pub(super) fn relayed_bytes(&self, way: Way) -> u64 {
+        self.relays[self.gate(way)].relayed
     }
 
-    /// Hands on the bytes that have arrived from the server; opens and closes the connection to the user as the server
-    /// did its own.
-    fn hand_on(&mut self, now: Time, connections: &mut Connections) {
-        let near = connections.end(self.terrestrial, Way::Backward);
-        let (heard, arrived, ended) =
-            (near.protocol().is_open(), near.delivered_bytes(), near.protocol().has_been_closed());
-        if heard && !self.opened {
+    /// The most that was held in one direction.
+    pub(super) fn held_bytes_max(&self) -> u64 {
+        self.relays[0].held_bytes_max.max(self.relays[1].held_bytes_max)
+    }
+
+    /// The gate to which comes what goes `way`: it sends the other way.
+    fn gate(&self, way: Way) -> usize {
+        usize::from(self.gates[0].way == way)
+    }
+
+    /// Does what follows from a packet that came to `gate`, one of the proxy's endpoints: the other one, if it is to be
+    /// entered then.
+    pub(super) fn relay(&mut self, now: Time, gate: EndpointId, connections: &mut Connections) -> Option<EndpointId> {
+        let from = usize::from(gate == self.gates[1]);
+        let other = self.gates[1 - from];
+        let opens = !self.opened && connections.end(gate).protocol().is_open();
+        if opens {
             self.opened = true;
-            connections.open(now, self.satellite, Way::Forward);
+            connections.open(now, other.connection, other.way);
         }
-        if arrived > self.relayed {
-            connections.act(now, self.far(), Act::Write(Bytes::new(arrived - self.relayed)));
+        let handed_on = self.relays[from].hand_on(now, gate, other, connections);
+        let released = self.relays[1 - from].release(now, other, gate, connections);
+        (opens || handed_on || released).then_some(other)
+    }
+}
+
+impl Relay {
+    /// Hands on the bytes that have arrived at `from`, and the end of them, to `to`. Returns whether there was any.
+    fn hand_on(&mut self, now: Time, from: EndpointId, to: EndpointId, connections: &mut Connections) -> bool {
+        let end = connections.end(from);
+        let (arrived, ended) = (end.delivered_bytes(), end.protocol().has_been_closed());
+        let (more, closes) = (arrived - self.relayed, ended && !self.closed);
+        if more > 0 {
+            connections.act(now, to, Act::Write(Bytes::new(more)));
             self.relayed = arrived;
             self.held_bytes_max = self.held_bytes_max.max(arrived - self.released);
         }
-        if ended && !self.closed {
+        if closes {
             self.closed = true;
-            connections.act(now, self.far(), Act::Close);
+            connections.act(now, to, Act::Close);
         }
+        more > 0 || closes
     }
 
-    /// Frees what the user has acknowledged; whether there was any, so that the window towards the server may open.
-    fn release(&mut self, now: Time, connections: &mut Connections) -> bool {
-        let acknowledged = connections.end(self.satellite, Way::Forward).acknowledged_bytes();
+    /// Frees at `from` what was acknowledged to `to`. Returns whether there was any, so that the window may open.
+    fn release(&mut self, now: Time, from: EndpointId, to: EndpointId, connections: &mut Connections) -> bool {
+        let acknowledged = connections.end(to).acknowledged_bytes();
         let more = acknowledged - self.released;
         if more > 0 {
-            connections.act(now, self.near(), Act::Read(Bytes::new(more)));
+            connections.act(now, from, Act::Read(Bytes::new(more)));
             self.released = acknowledged;
         }
         more > 0

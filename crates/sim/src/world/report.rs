@@ -14,7 +14,7 @@ use super::flow::{Application, Flow};
 use super::place::Place;
 use super::proxy::Proxy;
 use super::run::World;
-use crate::capture::Capture;
+use crate::capture::{Capture, FlowEnds};
 use crate::packet::Way;
 use crate::plan::Plan;
 use crate::record::drops::{Loss, PathLoss};
@@ -33,7 +33,10 @@ impl World {
     /// # Errors
     /// A file cannot be created.
     pub(crate) fn record_packets(&mut self, directory: &Path, seed: u64) -> io::Result<()> {
-        let flows = self.flows.iter().map(|flow| (flow.user, flow.proxy.is_some()));
+        let flows = self.flows.iter().map(|flow| {
+            let upload = self.kinds[flow.kind as usize].upload;
+            FlowEnds { user: flow.user, upload, has_pep: flow.proxy.is_some() }
+        });
         let capture = Capture::create(directory, seed, flows)?;
         self.taps().capture = Some(capture);
         Ok(())
@@ -210,12 +213,12 @@ impl World {
         let mut ended = EndedFlows::with_capacity(records.len());
         for ((id, flow), record) in (0..).zip(&self.flows).zip(records) {
             let connection = connections[flow.connection as usize].take().expect("a flow has a connection of its own");
-            let pep = flow.proxy.map(|proxy| {
+            let split = flow.proxy.map(|proxy| {
                 let proxy = &self.proxies[proxy as usize];
-                let terrestrial = connections[proxy.terrestrial as usize].take().expect("so has a proxy");
-                proxy_summary(proxy, &terrestrial)
+                let ground = connections[proxy.terrestrial() as usize].take().expect("so has a proxy");
+                Split { proxy, ground }
             });
-            ended.add(self.summarise(id, flow, &record, &connection, pep), record.opened_at, connection.lifetimes());
+            ended.add(self.summarise(id, flow, &record, &connection, split), record.opened_at, connection.lifetimes());
         }
         ended
     }
@@ -226,10 +229,12 @@ impl World {
         flow: &Flow,
         record: &FlowRecord,
         connection: &Connection,
-        pep: Option<PepSummary>,
+        split: Option<Split<'_>>,
     ) -> Box<FlowSummary> {
         let kind = &self.kinds[flow.kind as usize];
-        let (sender, receiver) = (connection.end(Way::Forward).protocol(), connection.end(Way::Backward));
+        let sender = connection.end(Way::Forward).protocol();
+        let last = split.as_ref().filter(|_| kind.upload).map_or(connection, |split| &split.ground);
+        let receiver = last.end(Way::Backward);
         let application = self.application_of(id, flow);
         FlowSummary::of(&FlowFacts {
             id,
@@ -250,7 +255,7 @@ impl World {
                 application.source.experience(self.now, record.lost_datagrams.map(u64::from))
             }),
             lifetimes: connection.lifetimes(),
-            pep,
+            pep: split.as_ref().map(Split::summary),
         })
     }
 
@@ -273,16 +278,26 @@ impl World {
     }
 }
 
-fn proxy_summary(proxy: &Proxy, terrestrial: &Connection) -> PepSummary {
-    let counters = terrestrial.end(Way::Forward).protocol().counters();
-    PepSummary {
-        congestion: proxy.congestion.to_string(),
-        sent_packets: counters.data_segments_sent,
-        retransmitted_packets: counters.retransmitted_segments,
-        rto_events: counters.rto_events,
-        rtt_mean_s: mean_s(counters.rtt_sum, counters.rtt_samples),
-        relayed_bytes: terrestrial.end(Way::Backward).delivered_bytes(),
-        held_bytes_max: proxy.held_bytes_max,
+/// A flow's proxy, and its connection on the ground.
+struct Split<'a> {
+    proxy: &'a Proxy,
+    ground: Connection,
+}
+
+impl Split<'_> {
+    fn summary(&self) -> PepSummary {
+        let Split { proxy, ground } = self;
+        let counters = ground.end(Way::Forward).protocol().counters();
+        PepSummary {
+            congestion: proxy.congestion.to_string(),
+            sent_packets: counters.data_segments_sent,
+            retransmitted_packets: counters.retransmitted_segments,
+            rto_events: counters.rto_events,
+            rtt_mean_s: mean_s(counters.rtt_sum, counters.rtt_samples),
+            relayed_bytes: proxy.relayed_bytes(Way::Forward),
+            returned_bytes: proxy.relayed_bytes(Way::Backward),
+            held_bytes_max: proxy.held_bytes_max(),
+        }
     }
 }
 

@@ -176,8 +176,7 @@ impl World {
     fn arrive(&mut self, now: Time, id: u32) {
         let connections = &self.connections;
         let endpoint = self.under.ledger.deliver(now, id, |packet| {
-            let EndpointId { connection, way } = packet.receiver();
-            connections.end(connection, way).protocol().has_received(packet.payload.sequence())
+            connections.end(packet.receiver()).protocol().has_received(packet.payload.sequence())
         });
         if !self.connections.answer(now, endpoint, Prompt::Packet, id, &mut self.under) {
             self.receive(now, id, endpoint);
@@ -208,7 +207,7 @@ impl World {
         let flow = site.flow;
         self.under.ledger.recorder.timed_out(now, flow, site.link(endpoint.way), endpoint.way);
         let expired = |world: &World| {
-            let counters = world.connections.end(endpoint.connection, endpoint.way).protocol().counters();
+            let counters = world.connections.end(endpoint).protocol().counters();
             counters.rto_events + counters.syn_timeouts
         };
         let before = self.under.ledger.recorder.watch().is_some().then(|| expired(self));
@@ -230,7 +229,7 @@ impl World {
     /// again meanwhile: an endpoint tells of its timer only if that changes.
     fn is_due(&mut self, now: Time, endpoint: EndpointId) -> bool {
         let Some(place) = self.late_place(endpoint) else { return true };
-        let machine = self.connections.end(endpoint.connection, endpoint.way).machine();
+        let machine = self.connections.end(endpoint).machine();
         self.under.schedule.wake_next(machine, now);
         self.catch_up(now, place);
         let due = self.under.schedule.due(machine) == now;
@@ -263,9 +262,9 @@ impl World {
         for way in [Way::Forward, Way::Backward] {
             let mut left = acted[way as usize];
             while left > 0 {
-                let connection = self.connection_of(first + left.trailing_zeros());
+                let endpoint = self.host(first + left.trailing_zeros(), way);
                 left &= left - 1;
-                self.enter(now, EndpointId { connection, way }, Input::Acted);
+                self.enter(now, endpoint, Input::Acted);
             }
         }
     }
@@ -276,7 +275,7 @@ impl World {
         let Application { source, machine, first_flow: flow } = &mut self.applications[number as usize];
         let Some((bytes, next)) = source.poll_datagram(now) else { return false };
         let (machine, flow) = (*machine, *flow);
-        let endpoint = EndpointId { connection: self.connection_of(flow), way: Way::Forward };
+        let endpoint = self.host(flow, Way::Forward);
         let World { connections, under, .. } = self;
         under.schedule.wake_at(machine, Some(next));
         let slot = under.ledger.packets.reserve();
@@ -293,32 +292,33 @@ impl World {
     /// entered next.
     fn carry_out(&mut self, now: Time, flow: u32, act: traffic::Act) -> Way {
         self.under.ledger.recorder.acted(now, flow, act.action == Action::Open);
-        let (connection, way) = (self.connection_of(flow), Way::of(act.end));
-        if let Some(place) = self.late_place(EndpointId { connection, way }) {
+        let way = Way::of(act.end);
+        let endpoint = self.host(flow, way);
+        if let Some(place) = self.late_place(endpoint) {
             self.catch_up(now, place);
         }
         let act = match act.action {
-            Action::Open => return self.connections.open(now, connection, way),
+            Action::Open => return self.connections.open(now, endpoint.connection, way),
             Action::Write(bytes) => Act::Write(bytes),
             Action::WriteStream { stream, bytes } => Act::WriteStream { stream, bytes },
             Action::WriteForEver => Act::WriteForEver,
             Action::Close => Act::Close,
         };
-        self.connections.act(now, EndpointId { connection, way }, act);
+        self.connections.act(now, endpoint, act);
         way
     }
 
-    /// The connection that the application of a flow writes to.
-    fn connection_of(&self, flow: u32) -> u32 {
-        let flow = &self.flows[flow as usize];
-        flow.proxy.map_or(flow.connection, |proxy| self.proxies[proxy as usize].terrestrial)
+    /// The endpoint of a flow's application whose packets go `way`.
+    #[inline]
+    fn host(&self, flow: u32, way: Way) -> EndpointId {
+        self.flows[flow as usize].host(way, &self.proxies)
     }
 
     /// Tells application `number` what the packet in `arrived`, sent at `sent`, brought to `endpoint`; it acts at once
     /// if it is due then.
     fn tell(&mut self, now: Time, number: u32, endpoint: EndpointId, sent: Time) {
         let EndpointId { connection, way } = endpoint;
-        let bytes = self.connections.end(connection, way).delivered_bytes();
+        let bytes = self.connections.end(endpoint).delivered_bytes();
         let flow = self.connections.site(connection).flow;
         let application = &mut self.applications[number as usize];
         let (own, end) = (flow - application.first_flow, way.sender());
@@ -347,13 +347,14 @@ impl World {
 
     fn sample(&mut self, now: Time) {
         self.catch_up_everywhere(now);
-        let World { under, flows, kinds, connections, applications, .. } = self;
+        let World { under, flows, kinds, connections, applications, proxies, .. } = self;
         let Underlay { network: Network { places, .. }, ledger, schedule } = under;
         let Recorder { series: Some(series), flows: records, .. } = &mut ledger.recorder else { return };
         let hop = places[0].sample(now);
         let flows = flows.iter().zip(records.iter()).enumerate().map(|(id, (flow, record))| {
-            let sample = connections.end(flow.connection, Way::Forward).sample();
-            let delivered_bytes = connections.end(flow.connection, Way::Backward).delivered_bytes();
+            let sender = EndpointId { connection: flow.connection, way: Way::Forward };
+            let sample = connections.end(sender).sample();
+            let delivered_bytes = connections.end(flow.host(Way::Backward, proxies)).delivered_bytes();
             let place = &mut places[kinds[flow.kind as usize].place as usize];
             let queue_delay_s = record.queue.as_ref().map_or(f32::NAN, |queue| queue.last_s() as f32);
             let owner = &applications[flow.application as usize];

@@ -98,6 +98,78 @@ fn losses_over_satellites_hurt_less_behind_a_proxy_with_a_suited_controller() {
     assert!(split > 2.0 * whole, "{split:.0} with the proxy, {whole:.0} without");
 }
 
+/// A page of one segment: the user's handshake and the request go over the satellites once each, and the gateway has
+/// opened its connection to the server before the request comes.
+#[test]
+fn a_page_takes_a_handshake_and_a_round_trip_over_both_parts() {
+    let web = "flows.0.traffic={kind=\"web\", pages=1, request=\"350 B\", \
+               main=\"1000 B\", objects={kind=\"constant\", count=0}}";
+    let linux = "flows.0.transport={kind=\"tcp\", profile=\"linux\", mss=\"1448 B\"}";
+    let edits = [web, linux, &pep("20 ms", "100 kB", "profile=\"linux\"")];
+    let record = run(LABORATORY, &edits);
+    let flow = first(&record);
+    let (satellite, ground) = (0.080, 0.040);
+    let page = 8.0 * (1000.0 + 52.0) / 10e6;
+    // The SYN-ACK has its own time on the last hop.
+    let syn_ack = 8.0 * 60.0 / 10e6;
+    let expected = satellite + syn_ack + satellite + ground + page;
+    let measured = flow.web.as_ref().unwrap().load_mean_s.unwrap();
+    assert!((measured - expected).abs() < 1e-6, "{measured} s, {expected} s expected");
+    let pep = flow.pep.as_ref().unwrap();
+    assert_eq!((pep.relayed_bytes, pep.returned_bytes, pep.held_bytes_max), (1000, 350, 1000));
+    assert_eq!(flow.delivered_bytes, 1000);
+    assert_eq!(record.summary.conservation.in_flight, 0, "both connections have ended");
+}
+
+/// What a split is used for most: pages over a geostationary satellite, whose window grows over the satellites only as
+/// the gateway's options have it.
+#[test]
+fn pages_over_a_geostationary_satellite_come_sooner_with_a_large_first_window() {
+    let web = "flows.0.traffic={kind=\"web\", pages=5, main=\"50 kB\", objects={kind=\"constant\", count=20}, \
+               embedded=\"20 kB\", reading=\"1 s\"}";
+    let linux = "flows.0.transport={kind=\"tcp\", profile=\"linux\", mss=\"1448 B\"}";
+    let common = ["duration=120 s", web, linux, "record.series=false"];
+    let mean = |edits: &[&str]| {
+        let record = run(LABORATORY, &[&common[..], edits].concat());
+        let web = first(&record).web.clone().unwrap();
+        assert_eq!(web.pages, 5);
+        web.load_mean_s.unwrap()
+    };
+    let whole = mean(&["path.delay=270 ms"]);
+    let alike = mean(&["path.delay=250 ms", &pep("20 ms", "4 bdp", "profile=\"linux\"")]);
+    let large = mean(&["path.delay=250 ms", &pep("20 ms", "4 bdp", "profile=\"linux\", initial_window=100")]);
+    assert!(alike < whole, "{alike} s with a proxy, {whole} s without");
+    assert!(large < 0.75 * whole, "{large} s with a proxy and a large window, {whole} s without");
+}
+
+#[test]
+fn uploads_pass_the_gateway_too() {
+    let up = ["flows.0.direction=\"up\"", "flows.0.traffic={kind=\"bulk\", size=\"300 kB\"}"];
+    let record = run(LABORATORY, &[&up[..], &[&pep("20 ms", "100 kB", "congestion=\"newreno\"")]].concat());
+    let flow = first(&record);
+    let pep = flow.pep.as_ref().unwrap();
+    assert_eq!((flow.delivered_bytes, pep.relayed_bytes, pep.returned_bytes), (300_000, 300_000, 0));
+    assert!(pep.held_bytes_max > 0 && pep.held_bytes_max <= 100_000, "{pep:?}");
+    assert_eq!((flow.congestion.as_deref(), pep.congestion.as_str()), (Some("newreno"), "cubic"));
+    assert!((pep.rtt_mean_s.unwrap() - 0.040).abs() < 1e-6, "{pep:?}");
+    assert!((flow.rtt_mean_s.unwrap() - 0.080).abs() < 1e-3, "{flow:?}");
+}
+
+/// The window that the gateway offers the user is what is left of its buffer.
+#[test]
+fn a_small_buffer_holds_the_user_back() {
+    let edits = ["flows.0.direction=\"up\""];
+    for buffer in [20_000u64, 50_000] {
+        let record =
+            run(LABORATORY, &[&edits[..], &[&pep("20 ms", &format!("{buffer} B"), "congestion=\"cubic\"")]].concat());
+        let flow = first(&record);
+        let pep = flow.pep.as_ref().unwrap();
+        assert!(pep.held_bytes_max <= buffer && pep.held_bytes_max > buffer / 2, "{buffer}: {pep:?}");
+        let bound = buffer as f64 * 8.0 / (0.080 + 0.040);
+        assert!(flow.goodput_bps < bound && flow.goodput_bps > 0.8 * bound, "{} of at most {bound}", flow.goodput_bps);
+    }
+}
+
 #[test]
 fn runs_with_a_proxy_are_functions_of_scenario_and_seed() {
     let pep = pep("20 ms", "1 bdp", "congestion=\"hybla\"");
@@ -107,6 +179,8 @@ fn runs_with_a_proxy_are_functions_of_scenario_and_seed() {
     assert_eq!(base, run(LABORATORY, &edits).summary);
     assert_eq!(base, run_in_pieces(LABORATORY, &edits, 53).summary);
     assert_eq!(base, run(LABORATORY, &[&edits[..], &["record.series=false"]].concat()).summary);
+    let pages = [&edits[..], &["flows.0.traffic={kind=\"web\", reading=\"1 s\"}"]].concat();
+    assert_eq!(run(LABORATORY, &pages).summary, run_in_pieces(LABORATORY, &pages, 53).summary);
 }
 
 #[test]
@@ -141,12 +215,16 @@ proptest! {
         ground_ms in 0u64..60,
         buffer in 1_500u64..300_000,
         size in 1u64..400_000,
+        up in any::<bool>(),
+        profile in prop_oneof![Just("classic"), Just("linux"), Just("ns2-linux")],
     ) {
+        let direction = if up { "up" } else { "down" };
         let edits = [
             format!("seed={seed}"),
             format!("flows.0.count={flows}"),
+            format!("flows.0.direction=\"{direction}\""),
             format!("channel={{kind=\"bernoulli\", loss=\"{loss} %\"}}"),
-            pep(&format!("{ground_ms} ms"), &format!("{buffer} B"), "congestion=\"newreno\""),
+            pep(&format!("{ground_ms} ms"), &format!("{buffer} B"), &format!("profile=\"{profile}\"")),
             format!("flows.0.traffic={{kind=\"bulk\", size=\"{size} B\"}}"),
             "duration=120 s".to_owned(),
             "record.series=false".to_owned(),
@@ -157,9 +235,52 @@ proptest! {
             prop_assert!(flow.delivered_bytes <= pep.relayed_bytes && pep.relayed_bytes <= size);
             prop_assert!(pep.held_bytes_max <= buffer, "{:?}", pep);
             prop_assert!(pep.relayed_bytes - flow.delivered_bytes <= buffer);
-            prop_assert_eq!(pep.retransmitted_packets, 0);
+            prop_assert_eq!((pep.retransmitted_packets, pep.returned_bytes), (0, 0));
             // 120 s are enough for a loss of a few percent.
             prop_assert!(loss > 5.0 || flow.delivered_bytes == size, "{} of {}", flow.delivered_bytes, size);
         }
+    }
+
+    /// Both directions of one connection at once: all requests and all responses pass, whatever the buffer holds.
+    #[test]
+    fn pages_pass_the_gateway_whole(
+        seed in 0u64..1000,
+        loss in 0.0f64..5.0,
+        ground_ms in 0u64..60,
+        buffer in 1_500u64..100_000,
+        request in 1u64..20_000,
+        object in 1u64..60_000,
+        objects in 0u64..12,
+        pages in 1u64..4,
+        connections in 1u32..4,
+        sequential in any::<bool>(),
+        profile in prop_oneof![Just("classic"), Just("linux")],
+    ) {
+        let requests = if sequential { "sequential" } else { "pipelined" };
+        let edits = [
+            format!("seed={seed}"),
+            format!("channel={{kind=\"bernoulli\", loss=\"{loss} %\"}}"),
+            format!("flows.0.transport={{kind=\"tcp\", mss=\"1448 B\", profile=\"{profile}\"}}"),
+            pep(&format!("{ground_ms} ms"), &format!("{buffer} B"), &format!("profile=\"{profile}\"")),
+            format!(
+                "flows.0.traffic={{kind=\"web\", pages={pages}, request=\"{request} B\", main=\"{object} B\", \
+                 embedded=\"{object} B\", objects={{kind=\"constant\", count={objects}}}, requests=\"{requests}\", \
+                 connections={connections}, reading=\"1 s\"}}"
+            ),
+            "duration=600 s".to_owned(),
+            "record.series=false".to_owned(),
+        ];
+        let summary = run(LABORATORY, &edits.iter().map(String::as_str).collect::<Vec<_>>()).summary;
+        prop_assert_eq!(summary.flows[0].web.as_ref().unwrap().pages, pages);
+        let all = pages * (1 + objects);
+        let (mut down, mut up) = (0, 0);
+        for flow in &summary.flows {
+            let pep = flow.pep.as_ref().unwrap();
+            prop_assert!(pep.held_bytes_max <= buffer, "{:?}", pep);
+            prop_assert_eq!(pep.relayed_bytes, flow.delivered_bytes);
+            (down, up) = (down + pep.relayed_bytes, up + pep.returned_bytes);
+        }
+        prop_assert_eq!((down, up), (all * object, all * request));
+        prop_assert_eq!(summary.conservation.in_flight, 0, "all connections have ended");
     }
 }

@@ -64,11 +64,6 @@ pub trait Kind {
         None
     }
 
-    /// Whether a sender reports what the other end has received in order ([`Answer::acknowledged`]), as a proxy asks.
-    fn tells_acknowledged(&self) -> bool {
-        false
-    }
-
     /// Bytes of the smallest full packet that it can work with.
     fn least_packet(&self) -> u32 {
         0
@@ -172,11 +167,6 @@ pub trait Transport: Debug + Send + Sync {
     fn windows(&self) -> Option<RangeInclusive<u64>> {
         None
     }
-
-    /// Returns the transport with ends that advertise at most `window`, which is one of [`Transport::windows`].
-    fn with_window(&self, window: Bytes) -> Arc<dyn Transport> {
-        unreachable!("{self:?} has no window of {window}")
-    }
 }
 
 /// The options of one end of a connection that is opened.
@@ -184,9 +174,9 @@ pub trait Transport: Debug + Send + Sync {
 pub struct EndOptions {
     /// Differs between the ends of a run, for controllers with a random phase.
     pub entropy: u64,
-    /// It keeps what arrives until that is read ([`Act::Read`]), which is asked only of a transport that has
+    /// It keeps what arrives until that is read ([`Act::Read`]), so much at most, which is one of
     /// [`Transport::windows`].
-    pub holds_reads: bool,
+    pub holds: Option<Bytes>,
     /// It keeps a log of the connection, which is asked only of a transport that [`Transport::keeps_logs`].
     pub logs: bool,
 }

@@ -3,7 +3,7 @@
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 
-use units::{Bytes, Duration, FieldError, Time};
+use units::{Duration, FieldError, Time};
 
 use super::unopened::Unopened;
 use super::{
@@ -24,10 +24,6 @@ impl Kind for TcpConfig {
 
     fn services(&self) -> &'static [Service] {
         &[Service::ByteStream]
-    }
-
-    fn tells_acknowledged(&self) -> bool {
-        true
     }
 
     fn full_packet(&self, default_packet: u32) -> Option<(u32, &'static str)> {
@@ -90,10 +86,6 @@ impl Transport for Tcp {
     fn windows(&self) -> Option<RangeInclusive<u64>> {
         Some(u64::from(self.settings.mss)..=MAX_WINDOW)
     }
-
-    fn with_window(&self, window: Bytes) -> Arc<dyn Transport> {
-        Arc::new(Tcp { settings: Arc::new(Settings { receive_buffer: window, ..Settings::clone(&self.settings) }) })
-    }
 }
 
 /// One end of a TCP connection.
@@ -106,19 +98,22 @@ impl TcpEnd {
     /// Returns both ends of a connection: the one that opens it, then the other.
     pub fn pair(settings: &Arc<Settings>, now: Time, options: [EndOptions; 2]) -> [Box<TcpEnd>; 2] {
         let entropy = options.map(|options| options.entropy);
-        let end = |connection| Box::new(TcpEnd { connection, reported: ReportedWake::NEVER });
+        let own = options.map(|EndOptions { holds, .. }| match holds {
+            Some(window) => Arc::new(Settings { receive_buffer: window, ..Settings::clone(settings) }),
+            None => Arc::clone(settings),
+        });
         let mut ends = if settings.handshake {
-            let opens = end(Connection::connect(Arc::clone(settings), now, entropy[0]));
-            [opens, end(Connection::listen(Arc::clone(settings), entropy[1]))]
+            let [opens, accepts] = own;
+            [Connection::connect(opens, now, entropy[0]), Connection::listen(accepts, entropy[1])]
         } else {
-            Connection::pair(Arc::clone(settings), now, entropy).map(end)
+            Connection::pair_of(own, now, entropy)
         };
-        for (end, EndOptions { holds_reads, .. }) in ends.iter_mut().zip(options) {
-            if holds_reads {
-                end.connection.hold_reads();
+        for (end, EndOptions { holds, .. }) in ends.iter_mut().zip(options) {
+            if holds.is_some() {
+                end.hold_reads();
             }
         }
-        ends
+        ends.map(|connection| Box::new(TcpEnd { connection, reported: ReportedWake::NEVER }))
     }
 
     /// The connection of this end at this moment, for tests.

@@ -90,8 +90,13 @@ impl Connection {
     /// to send.
     pub fn pair(settings: impl Into<Arc<Settings>>, now: Time, entropy: [u64; 2]) -> [Connection; 2] {
         let settings = settings.into();
-        let mut ends =
-            [Connection::connect(Arc::clone(&settings), now, entropy[0]), Connection::listen(settings, entropy[1])];
+        Connection::pair_of([Arc::clone(&settings), settings], now, entropy)
+    }
+
+    /// As [`Connection::pair`], with settings of their own.
+    pub(crate) fn pair_of(settings: [Arc<Settings>; 2], now: Time, entropy: [u64; 2]) -> [Connection; 2] {
+        let [opens, accepts] = settings;
+        let mut ends = [Connection::connect(opens, now, entropy[0]), Connection::listen(accepts, entropy[1])];
         for step in 0..3 {
             let [one, other] = &mut ends;
             let (from, to) = if step % 2 == 0 { (one, other) } else { (other, one) };
