@@ -118,7 +118,6 @@ fn of_the_return_link() {
         ("access.frame.carriers=65536", "access.frame.carriers", "at most 1000000"),
         ("access.method={ kind = \"crdsa\", symbols = 600 }", "access.frame.timeslots", "a burst of 676 symbols"),
         ("access.encapsulation.datagram=1 GB", "access.encapsulation.datagram", "at most 10 kB"),
-        ("flows.0.pep={ delay = \"20 ms\" }", "flows.0.pep", "go up"),
     ];
     assert_refused(TRANSFER, &edits);
 }

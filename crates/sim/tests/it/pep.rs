@@ -278,6 +278,7 @@ proptest! {
             let pep = flow.pep.as_ref().unwrap();
             prop_assert!(pep.held_bytes_max <= buffer, "{:?}", pep);
             prop_assert_eq!(pep.relayed_bytes, flow.delivered_bytes);
+            prop_assert_eq!(pep.retransmitted_packets, 0, "the ground loses nothing");
             (down, up) = (down + pep.relayed_bytes, up + pep.returned_bytes);
         }
         prop_assert_eq!((down, up), (all * object, all * request));

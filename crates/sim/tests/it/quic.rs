@@ -303,7 +303,7 @@ fn wrong_options_are_refused_by_name() {
         (
             "flows.0.pep={delay=\"10 ms\", transport={kind=\"quic\"}}",
             "flows.0.pep.transport.kind",
-            "a proxy cannot relay over quic, over tcp it can",
+            "a proxy splits connections of tcp, and the transport is quic",
         ),
     ];
     for (edit, field, says) in refused {

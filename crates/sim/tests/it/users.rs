@@ -269,8 +269,6 @@ fn what_cannot_be_is_refused_with_its_path() {
         crowd.starts_with("channel: 1000000 users have one of their own, each of 18 KiB of memory: at most"),
         "{crowd}"
     );
-    let pep = refusal(LABORATORY, "flows.0={ transport = \"tcp\", traffic = \"web\", pep = { delay = \"10 ms\" } }");
-    assert!(pep.starts_with("flows.0.pep: relays from the server to the user only"), "{pep}");
 }
 
 #[test]

@@ -174,7 +174,7 @@ pub trait Transport: Debug + Send + Sync {
 pub struct EndOptions {
     /// Differs between the ends of a run, for controllers with a random phase.
     pub entropy: u64,
-    /// It keeps what arrives until that is read ([`Act::Read`]), so much at most, which is one of
+    /// A proxy's end: it keeps what arrives until [`Act::Read`] says that it is gone, so much at most, which is one of
     /// [`Transport::windows`].
     pub holds: Option<Bytes>,
     /// It keeps a log of the connection, which is asked only of a transport that [`Transport::keeps_logs`].

@@ -110,7 +110,7 @@ impl TcpEnd {
         };
         for (end, EndOptions { holds, .. }) in ends.iter_mut().zip(options) {
             if holds.is_some() {
-                end.hold_reads();
+                end.hold_relayed();
             }
         }
         ends.map(|connection| Box::new(TcpEnd { connection, reported: ReportedWake::NEVER }))

@@ -30,6 +30,8 @@ pub(super) struct Receiver {
     delayed_ack: Option<Duration>,
     /// In-order bytes that the application has read, if it does not read at once.
     read: Option<u64>,
+    /// The application hands on what arrives, and reads it when it is gone.
+    relays: bool,
     /// Offset of the FIN, once seen.
     fin: Option<u64>,
     /// The size of the receive buffer, and the mask of the bits that a scaled window can have.
@@ -102,6 +104,7 @@ impl Receiver {
             scale: u64::MAX,
             edge: 0,
             read: None,
+            relays: false,
             delayed_ack,
             patience: delayed_ack.unwrap_or_default(),
             rtt: None,
@@ -160,9 +163,17 @@ impl Receiver {
         }
     }
 
-    /// From now on the application reads by [`Receiver::read`] only.
-    pub(super) fn hold_reads(&mut self) {
+    /// From now on the application reads by [`Receiver::read`] only. If it `relays`, acknowledgments do not wait for
+    /// that.
+    pub(super) fn hold_reads(&mut self, relays: bool) {
         self.read.get_or_insert(self.delivered());
+        self.relays = relays;
+    }
+
+    /// Whether acknowledgments wait for the application to read.
+    #[inline]
+    fn waits_for_reads(&self) -> bool {
+        self.read.is_some() && !self.relays
     }
 
     /// The application reads up to `bytes`. Returns the bytes read. An acknowledgment is sent at once if the window is
@@ -421,7 +432,7 @@ impl Receiver {
         // RFC 5681 section 4.2 acknowledges every second full segment, Linux whatever exceeds one full segment.
         let (since, full) = (self.next - self.acked, u64::from(self.full));
         let mut second = if self.quick_acks > 0 { since > full } else { since >= 2 * full };
-        if self.read.is_some() {
+        if self.waits_for_reads() {
             // As in Linux: if the window has not grown, `read` sends the acknowledgment.
             second &= self.free() > self.offered;
         }
@@ -444,7 +455,7 @@ impl Receiver {
             }
             self.timer = self.timer.min(now + wait);
         }
-        if self.read.is_none() && self.ends_burst() {
+        if !self.waits_for_reads() && self.ends_burst() {
             self.acknowledge(); // the application has read all
         }
     }

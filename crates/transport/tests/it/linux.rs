@@ -177,6 +177,20 @@ fn what_came_in_one_go_is_acknowledged_when_it_is_read() {
     assert_eq!(server.poll_timeout(), Some(at(1060)));
 }
 
+/// A proxy has taken what arrives: acknowledgments do not wait until it is gone, and the window is what is left.
+#[test]
+fn what_is_relayed_is_acknowledged_as_if_it_were_read() {
+    let (mut reads, mut relays) = (receiver(), receiver());
+    relays.hold_relayed();
+    for number in 0..40 {
+        let now = at(1000 + 7 * number);
+        let flags = if number % 5 == 4 { Flags::ACK | Flags::PSH } else { Flags::ACK };
+        let segment = data(1 + 1000 * number, 1000, flags);
+        assert_eq!(answer(&mut relays, now, segment), answer(&mut reads, now, segment), "number {number}");
+    }
+    assert_eq!(relays.readable(), 40_000);
+}
+
 /// Observed on Linux 6.18 (`f_http_client`): a FIN waits for the application's own.
 #[test]
 fn a_fin_is_acknowledged_by_the_answering_one() {

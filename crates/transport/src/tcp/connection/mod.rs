@@ -269,7 +269,13 @@ impl Connection {
 
     /// From now on the receiving application reads only by [`Connection::read`]. Until then it reads data on arrival.
     pub fn hold_reads(&mut self) {
-        self.recv.hold_reads();
+        self.recv.hold_reads(false);
+    }
+
+    /// As [`Connection::hold_reads`] for an application that hands on data on arrival, and reads what is gone: the
+    /// window is what is left of the buffer, and acknowledgments are those of an application that reads on arrival.
+    pub fn hold_relayed(&mut self) {
+        self.recv.hold_reads(true);
     }
 
     /// The application reads up to `bytes`. Returns the bytes read. The advertised window may open.
