@@ -16,6 +16,7 @@
 //! the weather or an obstacle; level, spread and rate of an epoch do not depend on each other, though a far satellite
 //! has both a longer way and a weaker signal; the rate is the same within an epoch.
 
+use std::f64::consts::PI;
 use std::sync::Arc;
 
 use schemars::JsonSchema;
@@ -143,10 +144,10 @@ impl Kind for StarlinkPath {
     fn delays(&self, _duration: Duration, _files: &mut dyn Files) -> Result<DelayTrace, FieldError> {
         self.check()?;
         let parameters = self.parameters();
-        let mean = parameters.level_ms.iter().sum::<f64>() / parameters.level_ms.len() as f64;
-        let rate = parameters.rate_mbps.iter().sum::<f64>() / parameters.rate_mbps.len().max(1) as f64;
+        let round_trip = mean(&parameters.level_ms) + mean(&parameters.spread_ms) * mean(&parameters.deviation);
+        let rate = if parameters.rate_mbps.is_empty() { 0.0 } else { mean(&parameters.rate_mbps) };
         let measured = parameters.measured([(Time::ZERO, rate)].into_iter().filter(|step| step.1 > 0.0).collect());
-        Ok(DelayTrace::fixed(Duration::from_secs_f64(mean * 0.5e-3)).measured_with(measured, None))
+        Ok(DelayTrace::fixed(Duration::from_secs_f64(round_trip * 0.5e-3)).measured_with(measured, None))
     }
 
     fn realise(&self, duration: Duration, uniform: &mut dyn FnMut() -> f64) -> Option<DelayTrace> {
@@ -222,6 +223,18 @@ fn quantile(table: &[f64], z: f64) -> f64 {
     let position = (z.clamp(-REACH, REACH) + REACH) / (2.0 * REACH) * (table.len() - 1) as f64;
     let below = (position.floor() as usize).min(table.len() - 2);
     table[below] + (position - below as f64) * (table[below + 1] - table[below])
+}
+
+/// The mean of what a table of quantiles has for a standard normal variable. Above each z the table rises by its slope
+/// there; the integral of the share of values above z, from z on, is `density(z) - z (1 - cdf(z))`.
+fn mean(table: &[f64]) -> f64 {
+    let step = 2.0 * REACH / (table.len() - 1) as f64;
+    let beyond = |index: usize| {
+        let z = index as f64 * step - REACH;
+        libm::exp(-z * z / 2.0) / libm::sqrt(2.0 * PI) - z * chance::normal_cdf(-z)
+    };
+    let rise = |(index, pair): (usize, &[f64])| (pair[1] - pair[0]) / step * (beyond(index) - beyond(index + 1));
+    table[0] + table.windows(2).enumerate().map(rise).sum::<f64>()
 }
 
 /// The course of one run.
@@ -393,6 +406,22 @@ mod tests {
         // four thousand levels, of which neighbours resemble each other.
         assert!((mean - 30.0).abs() < 0.2 && (variance - 6.25).abs() < 0.5, "{mean} {variance}");
         assert!((together / variance - 0.6).abs() < 0.05, "{}", together / variance);
+    }
+
+    /// The mean, from which buffers are sized before a course is drawn, is that of what is drawn.
+    #[test]
+    fn the_mean_is_that_of_the_draws() {
+        const DRAWS: u32 = 1_000_000;
+        for (name, _) in FILES {
+            let parameters = model(name).unwrap();
+            for table in [&parameters.level_ms, &parameters.rate_mbps, &parameters.spread_ms] {
+                let mut uniform = even();
+                let drawn: f64 = (0..DRAWS).map(|_| quantile(table, chance::normal(&mut uniform))).sum();
+                let drawn = drawn / f64::from(DRAWS);
+                assert!((mean(table) / drawn - 1.0).abs() < 0.005, "{name}: {} for {drawn}", mean(table));
+            }
+        }
+        assert!((mean(&[20.0, 40.0]) - 30.0).abs() < 1e-12 && mean(&[7.0, 7.0]) == 7.0);
     }
 
     #[test]
