@@ -114,7 +114,7 @@ def test_what_cannot_be_is_refused() -> None:
         ControllerEnv(interval_s=0)
     with pytest.raises(to.ScenarioError, match="steers"):
         ControllerEnv(steers="delay")
-    with pytest.raises(to.ScenarioError, match="transport"):
+    with pytest.raises(to.ScenarioError, match=r'^flows.0.transport: "udp" has no congestion controller'):
         ControllerEnv("voip")
     for name in ("most_window", "most_rate_bps", "delay_weight", "loss_weight"):
         with pytest.raises(to.ScenarioError, match=f"^{name}: nan was given, a finite number is expected"):

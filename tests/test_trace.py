@@ -166,6 +166,8 @@ def test_iperf3_leaves_out_what_is_omitted_and_tells_what_was_sent_and_lost(tmp_
     [
         ("Pinging 1.1.1.1 with 32 bytes of data:\nReply from 1.1.1.1: bytes=32 time=14ms TTL=57\n", "Windows' ping"),
         ("1.1.1.1 : [0], 64 bytes, 14.2 ms (14.2 avg, 0% loss)\n", "fping"),
+        ("Connecting to host a, port 5201\n[ ID] Interval  Transfer\n[  5]   0.00-1.00 sec\n", "iperf3 --json writes"),
+        ("\n\r\r\n\x1c\0\0\0", "a capture of packets"),
         ('{"event":"start","data":{}}\n{"event":"interval","data":{}}\n', "--json-stream"),
         ("1700000000.5\t1\t44.5\n1700000000.6\t2\t0\n", "line 2: a round trip of 0 ms"),
     ],
@@ -174,6 +176,12 @@ def test_what_is_not_read_is_called_by_its_name(tmp_path: Path, text: str, said:
     (tmp_path / "log.txt").write_text(text)
     with pytest.raises(to.ScenarioError, match=said):
         to.trace.read(tmp_path / "log.txt")
+
+
+def test_columns_are_those_of_a_table(tmp_path: Path) -> None:
+    (tmp_path / "irtt.json").write_text(json.dumps(IRTT))
+    with pytest.raises(to.ScenarioError, match="JSON, whose quantities have names of their own"):
+        to.trace.read(tmp_path / "irtt.json", columns={"rtt_ms": "delay"})
 
 
 def test_a_compressed_log_is_read(tmp_path: Path) -> None:

@@ -179,7 +179,12 @@ class ControllerEnv(_Env):
             raise _core.ScenarioError(f'steers: {steers!r} was given, "window" or "rate" is expected')
         most = _above_zero("most_window", most_window), _above_zero("most_rate_bps", most_rate_bps)
         weights = number("delay_weight", delay_weight), number("loss_weight", loss_weight)
-        super().__init__(_scenario(scenario), interval_s, "flows.0.transport.congestion", "controller")
+        controlled = _scenario(scenario)
+        transport = _flows(controlled)[0]["transport"]
+        if "congestion" not in transport:
+            told = f'"{transport["kind"]}" has no congestion controller: a flow over tcp or quic is expected'
+            raise _core.ScenarioError(f"flows.0.transport: {told}")
+        super().__init__(controlled, interval_s, "flows.0.transport.congestion", "controller")
         self._paced = steers == "rate"
         self._weights = weights
         self._most = max(most[0], 1.0), max(most[1], _LEAST_BPS)
@@ -312,10 +317,15 @@ def _scenario(given: Scenario | str | Path | None) -> Scenario:
     return given if isinstance(given, Scenario) else Scenario.load(given)
 
 
-def _users(scenario: Scenario) -> int:
+def _flows(scenario: Scenario) -> list[dict[str, Any]]:
+    """The entries of `flows` with every default filled in."""
     import tomllib
 
+    return list(tomllib.loads(scenario.to_toml())["flows"])
+
+
+def _users(scenario: Scenario) -> int:
     users = 0
-    for flow in tomllib.loads(scenario.to_toml())["flows"]:
+    for flow in _flows(scenario):
         users = max(users, flow.get("first_user", users) + flow.get("count", 1))
     return users

@@ -328,6 +328,15 @@ mod tests {
     }
 
     #[test]
+    fn what_is_counted_is_whole() {
+        let says = |text: &str| text.parse::<Bytes>().unwrap_err().to_string();
+        assert!(says("0.4 B").ends_with("must be a whole number of B"), "{}", says("0.4 B"));
+        assert!(says("1.6 B").contains("1.6 B"));
+        assert_eq!("1.4445 kB".parse(), Ok(Bytes::new(1445)), "rounded by less than a thousandth");
+        assert!("1.5 ns".parse::<Duration>().is_err() && "1.5 us".parse::<Duration>().is_ok());
+    }
+
+    #[test]
     fn transmission_time_rounds_up() {
         assert_eq!(BitRate::from_bps(3).tx_time(1).as_nanos(), 333_333_334);
         assert_eq!(BitRate::from_bps(50_000_000).tx_time(8920).as_nanos(), 178_400);

@@ -2,6 +2,9 @@
 
 use std::fmt;
 
+/// The share of a number that may be rounded where a quantity is counted in bytes, bits or nanoseconds.
+const MOST_ROUNDED: f64 = 1e-3;
+
 /// A quantity that scenarios write as a string, such as `"50 Mbit/s"`.
 pub trait Quantity: Sized + Copy {
     /// The name of the quantity in messages: "a bit rate".
@@ -56,11 +59,15 @@ pub trait Quantity: Sized + Copy {
         };
         let base = value * scale;
         let (low, high, range) = Self::RANGE;
-        if base.is_finite() && base >= low && base <= high {
-            Ok(Self::from_base(base))
-        } else {
-            Err(refuse(format!("must be {range}")))
+        if !(base.is_finite() && base >= low && base <= high) {
+            return Err(refuse(format!("must be {range}")));
         }
+        let quantity = Self::from_base(base);
+        if (quantity.to_base() - base).abs() > MOST_ROUNDED * base.abs() {
+            let least = Self::UNITS.iter().min_by(|a, b| a.1.total_cmp(&b.1)).map_or("", |unit| unit.0);
+            return Err(refuse(format!("must be a whole number of {least}")));
+        }
+        Ok(quantity)
     }
 
     /// Writes the shortest text that reads back as the same value. A number below 1 counts as longer, so 200 ms is

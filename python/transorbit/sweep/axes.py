@@ -13,7 +13,7 @@ from transorbit._core import ScenarioError
 from transorbit._names import hint
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
 Value = bool | int | float | str
 
@@ -138,7 +138,7 @@ def read(entries: object) -> tuple[Group, ...]:
     """The groups of `[[axes]]`.
 
     Raises:
-        ScenarioError: an entry is not one, names collide, or two axes change the same key.
+        ScenarioError: an entry is not one, names collide, or an axis changes what another changes.
     """
     if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
         raise ScenarioError("axes: must be a list of tables, each begun by [[axes]]")
@@ -152,8 +152,18 @@ def read(entries: object) -> tuple[Group, ...]:
         for key in sorted({key for level in group.levels for key in level.changes}):
             if key in keys:
                 raise ScenarioError(f"axes.{index}: changes {key}, which {keys[key]} changes as well")
+            if key in group.keys and (lost := undone(key, keys)):
+                raise ScenarioError(
+                    f"axes.{index}: replaces {key} as a whole, and with it what {keys[lost]} changed there, {lost}: "
+                    f"put this axis first"
+                )
             keys[key] = f"the axis {group.axes[0].name}"
     return groups
+
+
+def undone(key: str, changed: Iterable[str]) -> str | None:
+    """The first of the changed keys that is lost where the table `key` is replaced as a whole."""
+    return next((before for before in changed if before.startswith(f"{key}.")), None)
 
 
 def check_name(where: str, name: str, taken: Mapping[str, str]) -> None:

@@ -388,6 +388,10 @@ def _settings(given: object, groups: Sequence[Group]) -> dict[str, Any]:
     for group in groups:
         if both := settings.keys() & group.keys:
             raise ScenarioError(f"set: {min(both)} is what the axis {group.axes[0].name} varies")
+        for key in sorted(group.keys):
+            if lost := axes.undone(key, settings):
+                axis = group.axes[0].name
+                raise ScenarioError(f"set: {lost} is lost, as the axis {axis} replaces {key} as a whole")
     if "seed" in settings:
         raise ScenarioError("set: seed is the sweep's own key: every replication has a seed of its own")
     for key, value in settings.items():

@@ -32,6 +32,8 @@ def read(name: str, contents: bytes, columns: Mapping[str, str], step_s: float |
             contents = gzip.decompress(contents)
         except (OSError, EOFError) as error:
             raise ScenarioError(f"{name}: no whole file of gzip: {error}") from None
+    if contents[:4] in _CAPTURES:
+        raise ScenarioError(f"{name}: a capture of packets, which is not read: give the log of a program that measures")
     if contents[:4] == b"PAR1":
         return _table(name, pl.read_parquet(io.BytesIO(contents)), columns, "a Parquet table")
     try:
@@ -45,11 +47,11 @@ def read(name: str, contents: bytes, columns: Mapping[str, str], step_s: float |
         for is_format, reader in _FORMATS:
             if is_format(lines):
                 return reader(name, text, step_s)
-        for program, line in _UNREAD.items():
+        for program, (line, read) in _UNREAD.items():
             if any(line.search(one) for one in lines[:20]):
-                raise ScenarioError(
-                    f"{name}: a log of {program}, which is not read: ping of Linux, macOS or BusyBox is"
-                )
+                raise ScenarioError(f"{name}: a log of {program}, which is not read: {read}")
+    elif _is_json(lines):
+        raise ScenarioError(f"{name}: JSON, whose quantities have names of their own: columns are those of a table")
     return _csv(name, text, columns)
 
 
@@ -141,11 +143,16 @@ _FORMATS: list[tuple[Callable[[list[str]], bool], Callable[[str, str, float | No
     (_is_hypatia, _hypatia),
 ]
 
-# Logs of other programs, each by a line that it has.
+# Logs that are not read, each by a line that it has, and what is read instead.
+_PING = "ping of Linux, macOS or BusyBox is"
 _UNREAD = {
-    "Windows' ping": re.compile(r"^Pinging \S+.* with \d+ bytes of data"),
-    "fping": re.compile(r"^\S+ : (\[\d+\]|xmt/rcv/%loss)"),
+    "Windows' ping": (re.compile(r"^Pinging \S+.* with \d+ bytes of data"), _PING),
+    "fping": (re.compile(r"^\S+ : (\[\d+\]|xmt/rcv/%loss)"), _PING),
+    "iperf3 for people": (re.compile(r"^\[ *(ID|\d+)\] "), "what iperf3 --json writes is"),
 }
+
+# The first bytes of captures: pcapng, and pcap of either byte order with microseconds or nanoseconds.
+_CAPTURES = [bytes.fromhex(magic) for magic in ("0a0d0d0a", "d4c3b2a1", "a1b2c3d4", "4d3cb2a1", "a1b23c4d")]
 
 # The columns of a Starlink dish's status, by the ends of their names, and their units.
 _DISH = {

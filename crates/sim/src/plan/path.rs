@@ -159,8 +159,10 @@ pub(super) fn follow_rate(config: &mut ScenarioConfig, path: &PathPlan) -> Resul
             Ok(None)
         }
         (true, None) => {
+            let up = path.trace.measured().rate_up.is_some();
+            let has = if up { "has one from the users only" } else { "has none" };
             let message = format!(
-                "\"path\" is the rate of the path at each instant, and this path of kind {} has none: give a rate",
+                "\"path\" is the rate of the path at each instant, and this path of kind {} {has}: give a rate",
                 config.path.kind()
             );
             Err(ScenarioError::new("last_hop.rate", message))

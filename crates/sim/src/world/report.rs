@@ -192,15 +192,20 @@ impl World {
             }
         }
         warnings.extend(flows.cut_off());
+        let of = self.flows.len();
+        let opened = |id: u32| flows.opened_at[id as usize].is_some();
         // A browser may need fewer connections than it has.
-        let spare = |id: u32| {
-            let first = self.applications[self.flows[id as usize].application as usize].first_flow;
-            id != first && flows.opened_at[id as usize].is_none()
-        };
-        let silent = flows.summaries.iter().filter(|flow| flow.received_packets == 0 && !spare(flow.id)).count();
+        let first = |id: u32| self.applications[self.flows[id as usize].application as usize].first_flow == id;
+        let unopened = (0..of as u32).filter(|&id| first(id) && !opened(id)).count();
+        if unopened > 0 || of == 0 {
+            let which =
+                if of == 0 { "no flow begins".to_owned() } else { format!("{unopened} of {of} flows do not begin") };
+            warnings.push(format!("{which} within the run"));
+        }
+        let silent = flows.summaries.iter().filter(|flow| flow.received_packets == 0 && opened(flow.id)).count();
         if silent > 0 {
             let hint = access.map_or(String::new(), |access| random_access_hint(config, access));
-            warnings.push(format!("{silent} of {} flows delivered nothing{hint}", self.flows.len()));
+            warnings.push(format!("{silent} of {of} flows delivered nothing{hint}"));
         }
         warnings
     }

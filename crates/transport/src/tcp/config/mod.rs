@@ -308,8 +308,8 @@ impl TcpConfig {
             return Err(FieldError::new(*name, format!("{rto} is not more than 0 s and at most 1 h")));
         }
         if settings.min_rto.is_zero() || settings.min_rto > settings.max_rto {
-            let message = format!("{} is not more than 0 s and at most {}", settings.min_rto, settings.max_rto);
-            return Err(FieldError::new("min_rto", message));
+            let (min, max) = (settings.min_rto, settings.max_rto);
+            return Err(FieldError::new("min_rto", format!("{min} is not more than 0 s and at most max_rto, {max}")));
         }
         if settings.timer_tick > Duration::from_millis(500) {
             let message = format!("{} is more than 500 ms", settings.timer_tick);
