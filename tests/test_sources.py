@@ -61,6 +61,24 @@ def test_chance_is_the_seeds_and_differs_between_users() -> None:
     assert min(first, second) > 0
 
 
+@pytest.mark.parametrize("closes", [False, True])
+def test_a_server_may_speak_before_the_gateway_has_called_it(closes: bool) -> None:
+    class Greets:
+        def on_timeout(self, app: to.App, now: float) -> None:  # noqa: ARG002
+            app.open()
+            app.write(400)
+            app.write(20_000, end="user")
+            if closes:
+                app.close()
+                app.close(end="user")
+
+    to.source("test-greets")(Greets)
+    split = {"flows.0.count": 1, "flows.0.pep": {"delay": "20 ms", "buffer": "3 kB"}}
+    flow = carrying("test-greets", {"service": "exchange"}, **split).run().summary["flows"][0]
+    assert flow["delivered_bytes"] == 400
+    assert (flow["pep"]["relayed_bytes"], flow["pep"]["returned_bytes"]) == (400, 20_000)
+
+
 def test_an_exchange_answers_what_has_arrived() -> None:
     told: list[tuple[float, str, int]] = []
 

@@ -302,7 +302,8 @@ flow_columns! {
         /// The player's experience of a game.
         [optional] game: Option<Box<GameReport>> = |f| f.experience.game.map(Box::new);
         /// The work of the [proxy](models/pep.md), only for a flow that has one. The other keys of the flow are then
-        /// those of the connection over the satellites; delivered bytes and goodput are the receiver's in any case.
+        /// those of the connection over the satellites; delivered bytes, goodput, completion and what the application
+        /// reports are those of its own two ends.
         [optional] pep: Option<Box<PepSummary>> = |f| f.pep.clone().map(Box::new);
     }
 }

@@ -11,7 +11,7 @@ use rand::Rng;
 use traffic::{Needs, TrafficConfig};
 use transport::Transport;
 use units::chance::unit_interval;
-use units::{Bytes, Duration, Time};
+use units::{Duration, Time};
 
 use super::connection::{Connections, Reader};
 use super::flow::{Application, Flow, FlowKind};
@@ -235,8 +235,7 @@ fn supplied(
 }
 
 impl Flows {
-    /// Adds a flow of the last kind, whose endpoints over the satellites are read by `reader`, or by a proxy and an
-    /// application that takes what arrives.
+    /// Adds a flow of the last kind, whose ends are read by `reader`; where there is a proxy, that reads the gateway's.
     fn add_flow(
         &mut self,
         user: u32,
@@ -261,22 +260,27 @@ impl Flows {
             links: [Way::Forward, Way::Backward].map(|way| Link::over_satellites(way, kind.upload)),
             delay: Duration::ZERO,
             address: 0,
+            of_user: if kind.upload { Way::Forward } else { Way::Backward },
         };
         let relay = Reader::Proxy(self.proxies.len() as u32);
-        let (of_user, held) = (site.of_user(), proxy.map_or(Bytes::default(), |pep| pep.buffer));
-        // The gateway's end is read by the proxy, if there is one: the end that sends `gate`.
-        let readers = |gate: Way| {
-            [Way::Forward, Way::Backward].map(|way| if proxy.is_some() && way == gate { relay } else { reader })
+        // The end whose packets go `of_gateway` is the gateway's, if there is a proxy.
+        let readers = |of_gateway: Way| {
+            [Way::Forward, Way::Backward].map(|way| if proxy.is_some() && way == of_gateway { relay } else { reader })
         };
-        let own = entropy("flow.congestion", flow);
-        let satellite = (readers(of_user.back()), held);
+        let (own, satellite) = (entropy("flow.congestion", flow), readers(site.of_user.back()));
         let connection = self.connections.add(site, &kind.protocol, own, satellite, schedule);
-        let proxy = proxy.map(|PepPlan { delay, transport, .. }| {
+        let proxy = proxy.map(|PepPlan { delay, transport, buffer }| {
             let (delay, payload_bytes) = (*delay, transport.payload_bytes());
             let site = Site { links: [Link::Terrestrial; 2], delay, payload_bytes, ..site };
-            let (own, ground) = (entropy("flow.pep", flow), (readers(of_user), held));
+            let (own, ground) = (entropy("flow.pep", flow), readers(site.of_user));
             let terrestrial = self.connections.add(site, transport, own, ground, schedule);
-            self.proxies.push(Proxy::new(terrestrial, transport.congestion().unwrap_or_default(), connection, of_user));
+            [connection, terrestrial].into_iter().for_each(|each| self.connections.split(each, *buffer));
+            self.proxies.push(Proxy::new(
+                terrestrial,
+                transport.congestion().unwrap_or_default(),
+                connection,
+                site.of_user,
+            ));
             self.proxies.len() as u32 - 1
         });
         self.flows.push(Flow { user, kind: number, application, connection, proxy });

@@ -24,8 +24,6 @@ pub(super) struct Connection {
     /// What the ends are made from when it is opened, and the entropy of each.
     transport: Arc<dyn Transport>,
     entropy: [u64; 2],
-    /// What a proxy's end holds at most.
-    held: Bytes,
 }
 
 /// One end of a connection.
@@ -59,28 +57,39 @@ pub(super) struct Connections {
     connections: Vec<Connection>,
     /// Where the next packet is written.
     blank: Payload,
+    /// The connections of proxies.
+    split: BTreeMap<u32, Split>,
     /// Of two hosts, by the one that opens: the connections that may know something of the other.
     by_hosts: BTreeMap<Hosts, Vec<u32>>,
 }
 
-/// Two hosts, in the order of who opens a connection: a user and a server, or a server and the gateway of a place.
-type Hosts = (Way, bool, u32);
+/// One of the two connections of a proxy.
+struct Split {
+    /// What the proxy's end holds at most.
+    held: Bytes,
+    /// What the application does at the other end before the proxy opens the connection; `None` from then on.
+    waiting: Option<Vec<(Way, Act)>>,
+}
+
+/// Two hosts: whether the one opens that is the user or nearer to it, whether they are a gateway and a server, and the
+/// user, whose address a gateway takes.
+type Hosts = (bool, bool, u32);
 
 impl Default for Connections {
     fn default() -> Connections {
-        Connections { connections: Vec::new(), blank: Packets::no_payload(), by_hosts: BTreeMap::new() }
+        let (split, by_hosts) = (BTreeMap::new(), BTreeMap::new());
+        Connections { connections: Vec::new(), blank: Packets::no_payload(), split, by_hosts }
     }
 }
 
 impl Connections {
-    /// Adds a connection at rest. `readers`: of the end whose packets go forward, and of the other; one that is a proxy
-    /// holds so much of what arrives.
+    /// Adds a connection at rest. `readers`: of the end whose packets go forward, and of the other.
     pub(super) fn add(
         &mut self,
         site: Site,
         transport: &Arc<dyn Transport>,
         entropy: [u64; 2],
-        (readers, held): ([Reader; 2], Bytes),
+        readers: [Reader; 2],
         schedule: &mut Schedule,
     ) -> u32 {
         let connection = self.connections.len() as u32;
@@ -91,8 +100,13 @@ impl Connections {
             Endpoint { protocol, reader, machine, log: None, window: 0, delivered_bytes, acknowledged_bytes }
         };
         let ends = [end(Way::Forward), end(Way::Backward)];
-        self.connections.push(Connection { site, ends, transport: Arc::clone(transport), entropy, held });
+        self.connections.push(Connection { site, ends, transport: Arc::clone(transport), entropy });
         connection
+    }
+
+    /// A connection at rest is one of a proxy's, which holds so much at most.
+    pub(super) fn split(&mut self, connection: u32, held: Bytes) {
+        self.split.insert(connection, Split { held, waiting: Some(Vec::new()) });
     }
 
     /// The class of service of the packets that a connection sends from now on.
@@ -140,14 +154,18 @@ impl Connections {
     /// Opens a connection whose application stands at the end whose packets go `way`: the end that opens it, which is
     /// to be entered then.
     pub(super) fn open(&mut self, now: Time, connection: u32, way: Way) -> Way {
+        let split = self.split.get_mut(&connection);
+        let held = split.as_ref().map(|split| split.held);
+        let waiting = split.and_then(|split| split.waiting.take()).unwrap_or_default();
         let opened = &mut self.connections[connection as usize];
-        let way = if opened.transport.opens_at_user() { opened.site.of_user() } else { way };
-        let options = [way, way.back()].map(|way| opened.options(way));
+        let way = if opened.transport.opens_at_user() { opened.site.of_user } else { way };
+        let options = [way, way.back()].map(|way| opened.options(way, held));
         if let Some([opens, accepts]) = opened.transport.open(now, options) {
             opened.ends[way as usize].protocol = opens;
             opened.ends[way.back() as usize].protocol = accepts;
             self.recall(connection, way);
         }
+        waiting.into_iter().for_each(|(way, act)| self.act(now, EndpointId { connection, way }, act));
         way
     }
 
@@ -155,7 +173,7 @@ impl Connections {
     pub(super) fn change_addresses(&mut self, now: Time, place: u32) -> Vec<EndpointId> {
         let mut changed = Vec::new();
         for (connection, Connection { site, ends, .. }) in (0..).zip(&mut self.connections) {
-            let way = site.of_user();
+            let way = site.of_user;
             if site.place == place && site.link(way) == Link::Uplink && ends[way as usize].protocol.change_address(now)
             {
                 site.address += 1;
@@ -171,8 +189,7 @@ impl Connections {
         if ends[way as usize].protocol.memory().is_none() {
             return;
         }
-        let terrestrial = site.link(way) == Link::Terrestrial;
-        let hosts = (way, terrestrial, if terrestrial { site.place } else { site.user });
+        let hosts = (way == site.of_user, site.link(way) == Link::Terrestrial, site.user);
         let earlier = self.by_hosts.entry(hosts).or_default();
         let protocol = |connection: u32| &self.connections[connection as usize].ends[way as usize].protocol;
         let memory = |&connection: &u32| protocol(connection).memory().filter(|memory| memory.has_cookie());
@@ -187,6 +204,10 @@ impl Connections {
 
     /// An application acts at an endpoint, which is to be entered then.
     pub(super) fn act(&mut self, now: Time, id: EndpointId, act: Act) {
+        if let Some(Split { waiting: Some(waiting), .. }) = self.split.get_mut(&id.connection) {
+            waiting.push((id.way, act));
+            return;
+        }
         self.connections[id.connection as usize].ends[id.way as usize].protocol.act(now, act);
     }
 
@@ -292,10 +313,10 @@ impl Connections {
 }
 
 impl Connection {
-    /// What the end whose packets go `way` is opened with.
-    fn options(&self, way: Way) -> EndOptions {
+    /// What the end whose packets go `way` is opened with. `held`: what it holds at most if a proxy reads there.
+    fn options(&self, way: Way, held: Option<Bytes>) -> EndOptions {
         let Endpoint { reader, log, .. } = self.end(way);
-        let holds = matches!(reader, Reader::Proxy(_)).then_some(self.held);
+        let holds = held.filter(|_| matches!(reader, Reader::Proxy(_)));
         EndOptions { entropy: self.entropy[way as usize], holds, logs: log.is_some() }
     }
 

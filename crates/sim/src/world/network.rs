@@ -33,6 +33,8 @@ pub(super) struct Site {
     pub(super) delay: Duration,
     /// How often the user's address has changed.
     pub(super) address: u32,
+    /// The way of the packets that the user sends, or the gateway instead of it.
+    pub(super) of_user: Way,
 }
 
 impl Site {
@@ -40,11 +42,6 @@ impl Site {
     #[inline]
     pub(super) fn link(&self, way: Way) -> Link {
         self.links[way as usize]
-    }
-
-    /// The way of the packets that the user sends, of a connection over the satellites.
-    pub(super) fn of_user(&self) -> Way {
-        if self.links[Way::Forward as usize] == Link::Uplink { Way::Forward } else { Way::Backward }
     }
 }
 

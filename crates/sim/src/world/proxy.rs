@@ -6,9 +6,8 @@ use units::{Bytes, Time};
 use super::connection::Connections;
 use crate::packet::{EndpointId, Way};
 
-/// A performance-enhancing proxy that splits the connection at the gateway (RFC 3135 section 2.4): the connection of
-/// who opens it ends there, and another one begins that carries the same bytes on. Both connections carry bytes both
-/// ways.
+/// A performance-enhancing proxy that splits the connection at the gateway (RFC 3135 section 2.4): the connection that
+/// an application opens ends there, and another one begins that carries the same bytes on. Bytes go both ways.
 ///
 /// What the gateway holds is bounded in each direction: data that have come and that the other end of the next
 /// connection has not yet acknowledged. The gateway reads from a connection only what was acknowledged on the other, so
@@ -59,12 +58,12 @@ impl Proxy {
 
     /// The endpoint of a server or user whose packets go `way`.
     pub(super) fn host(&self, way: Way) -> EndpointId {
-        EndpointId { connection: self.gates[self.gate(way)].connection, way }
+        EndpointId { connection: self.gates[self.at(way)].connection, way }
     }
 
     /// Bytes that reached the gateway of what goes `way`.
     pub(super) fn relayed_bytes(&self, way: Way) -> u64 {
-        self.relays[self.gate(way)].relayed
+        self.relays[self.at(way)].relayed
     }
 
     /// The most that was held in one direction.
@@ -72,8 +71,8 @@ impl Proxy {
         self.relays[0].held_bytes_max.max(self.relays[1].held_bytes_max)
     }
 
-    /// The gate to which comes what goes `way`: it sends the other way.
-    fn gate(&self, way: Way) -> usize {
+    /// The place among the gates of that to which comes what goes `way`: it sends the other way.
+    fn at(&self, way: Way) -> usize {
         usize::from(self.gates[0].way == way)
     }
 

@@ -194,13 +194,8 @@ impl World {
         warnings.extend(flows.cut_off());
         let of = self.flows.len();
         let opened = |id: u32| flows.opened_at[id as usize].is_some();
-        // A browser may need fewer connections than it has.
-        let first = |id: u32| self.applications[self.flows[id as usize].application as usize].first_flow == id;
-        let unopened = (0..of as u32).filter(|&id| first(id) && !opened(id)).count();
-        if unopened > 0 || of == 0 {
-            let which =
-                if of == 0 { "no flow begins".to_owned() } else { format!("{unopened} of {of} flows do not begin") };
-            warnings.push(format!("{which} within the run"));
+        if !partial {
+            warnings.extend(self.unbegun(opened));
         }
         let silent = flows.summaries.iter().filter(|flow| flow.received_packets == 0 && opened(flow.id)).count();
         if silent > 0 {
@@ -208,6 +203,21 @@ impl World {
             warnings.push(format!("{silent} of {of} flows delivered nothing{hint}"));
         }
         warnings
+    }
+
+    /// A warning of flows whose application has not begun within the run. One that has may need fewer connections than
+    /// it could use.
+    fn unbegun(&self, opened: impl Fn(u32) -> bool) -> Option<String> {
+        let of = self.flows.len();
+        if of == 0 {
+            return Some("no flow begins within the run".to_owned());
+        }
+        let mut begun = vec![false; self.applications.len()];
+        for (id, flow) in (0..).zip(&self.flows) {
+            begun[flow.application as usize] |= opened(id);
+        }
+        let unbegun = self.flows.iter().filter(|flow| !begun[flow.application as usize]).count();
+        (unbegun > 0).then(|| format!("{unbegun} of {of} flows do not begin within the run"))
     }
 
     /// Summarises the flows one after the other, and gives up what each held: the memory of one serves the next.

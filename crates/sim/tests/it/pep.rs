@@ -155,6 +155,52 @@ fn uploads_pass_the_gateway_too() {
     assert!((flow.rtt_mean_s.unwrap() - 0.080).abs() < 1e-3, "{flow:?}");
 }
 
+/// A first window of data with the SYN fills a small buffer: what the gateway offers is what is left.
+#[test]
+fn data_with_the_syn_are_in_the_buffer() {
+    let bulk = "flows.0.traffic={kind=\"bulk\", size=\"30 kB\"}";
+    let cached = "flows.0.transport={kind=\"tcp\", profile=\"linux\", mss=\"1448 B\", fast_open=\"cached\"}";
+    for buffer in ["2 kB", "5 kB", "10 kB"] {
+        let record = run(LABORATORY, &[bulk, cached, &pep("20 ms", buffer, "profile=\"linux\"")]);
+        let pep = first(&record).pep.as_ref().unwrap();
+        assert_eq!((pep.relayed_bytes, pep.retransmitted_packets, pep.rto_events), (30_000, 0, 0), "{buffer}");
+    }
+}
+
+/// What counts is what the server has: 200 ms after the gateway.
+#[test]
+fn an_upload_ends_at_the_server() {
+    let up = ["flows.0.direction=\"up\"", "flows.0.traffic={kind=\"bulk\", size=\"300 kB\"}"];
+    let split = |ground: &str| pep(ground, "1 MB", "congestion=\"newreno\"");
+    let [near, far] = ["0 s", "200 ms"].map(|ground| run(LABORATORY, &[&up[..], &[&split(ground)]].concat()));
+    let after = |record: &Record| first(record).completion_s.unwrap();
+    assert!(after(&far) > after(&near) + 0.2, "{} and {} s", after(&near), after(&far));
+    let cut = format!("duration={} s", after(&far) - 0.1);
+    let record = run(LABORATORY, &[&up[..], &[&split("200 ms"), &cut]].concat());
+    let (flow, pep) = (first(&record), first(&record).pep.as_ref().unwrap());
+    assert!(flow.delivered_bytes < pep.relayed_bytes, "{} of {}", flow.delivered_bytes, pep.relayed_bytes);
+}
+
+/// The cookie that a server gave a gateway is not one that a gateway gave a server.
+#[test]
+fn a_cookie_is_of_who_calls() {
+    let of = |direction: &str, start: &str| {
+        format!(
+            "{{ first_user=0, direction=\"{direction}\", traffic={{kind=\"bulk\", size=\"1 kB\", start=\"{start}\"}}, \
+             transport={{kind=\"tcp\", mss=\"1448 B\", profile=\"linux\", fast_open=true}}, pep={{delay=\"50 ms\"}} }}"
+        )
+    };
+    let (up, down, again) = (of("up", "0 s"), of("down", "2 s"), of("down", "4 s"));
+    let first_packets = |flows: &[&String]| {
+        let flows = flows.iter().map(|flow| flow.as_str()).collect::<Vec<_>>().join(", ");
+        let record = run(LABORATORY, &[&format!("flows=[{flows}]")]);
+        record.summary.flows.iter().map(|flow| flow.first_packet_s.unwrap()).collect::<Vec<_>>()
+    };
+    let (alone, after) = (first_packets(&[&down, &again]), first_packets(&[&up, &down]));
+    assert_eq!(after[1], alone[0], "the upload's connections tell the download's nothing");
+    assert!(alone[1] < alone[0] - 0.05, "those of a download tell those of the next: {alone:?}");
+}
+
 /// The window that the gateway offers the user is what is left of its buffer.
 #[test]
 fn a_small_buffer_holds_the_user_back() {

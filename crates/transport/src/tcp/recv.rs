@@ -30,8 +30,8 @@ pub(super) struct Receiver {
     delayed_ack: Option<Duration>,
     /// In-order bytes that the application has read, if it does not read at once.
     read: Option<u64>,
-    /// The application hands on what arrives, and reads it when it is gone.
-    relays: bool,
+    /// Acknowledgments wait for the application to read.
+    reads_late: bool,
     /// Offset of the FIN, once seen.
     fin: Option<u64>,
     /// The size of the receive buffer, and the mask of the bits that a scaled window can have.
@@ -104,7 +104,7 @@ impl Receiver {
             scale: u64::MAX,
             edge: 0,
             read: None,
-            relays: false,
+            reads_late: false,
             delayed_ack,
             patience: delayed_ack.unwrap_or_default(),
             rtt: None,
@@ -167,13 +167,7 @@ impl Receiver {
     /// that.
     pub(super) fn hold_reads(&mut self, relays: bool) {
         self.read.get_or_insert(self.delivered());
-        self.relays = relays;
-    }
-
-    /// Whether acknowledgments wait for the application to read.
-    #[inline]
-    fn waits_for_reads(&self) -> bool {
-        self.read.is_some() && !self.relays
+        self.reads_late = !relays;
     }
 
     /// The application reads up to `bytes`. Returns the bytes read. An acknowledgment is sent at once if the window is
@@ -432,7 +426,7 @@ impl Receiver {
         // RFC 5681 section 4.2 acknowledges every second full segment, Linux whatever exceeds one full segment.
         let (since, full) = (self.next - self.acked, u64::from(self.full));
         let mut second = if self.quick_acks > 0 { since > full } else { since >= 2 * full };
-        if self.waits_for_reads() {
+        if self.reads_late {
             // As in Linux: if the window has not grown, `read` sends the acknowledgment.
             second &= self.free() > self.offered;
         }
@@ -455,7 +449,7 @@ impl Receiver {
             }
             self.timer = self.timer.min(now + wait);
         }
-        if !self.waits_for_reads() && self.ends_burst() {
+        if !self.reads_late && self.ends_burst() {
             self.acknowledge(); // the application has read all
         }
     }

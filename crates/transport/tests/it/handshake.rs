@@ -134,6 +134,7 @@ fn both_sides_close_at_once() {
     assert_eq!((pair.client.info().state, pair.server.info().state), (State::FinWait1, State::FinWait1));
     pair.run_until(at(1060));
     assert_eq!((pair.client.info().state, pair.server.info().state), (State::Closing, State::Closing));
+    assert!(pair.client.has_been_closed() && pair.server.has_been_closed());
     pair.run_until(at(2000));
     assert_eq!((pair.client.info().state, pair.server.info().state), (State::Closed, State::Closed));
 }

@@ -189,6 +189,14 @@ fn what_is_relayed_is_acknowledged_as_if_it_were_read() {
         assert_eq!(answer(&mut relays, now, segment), answer(&mut reads, now, segment), "number {number}");
     }
     assert_eq!(relays.readable(), 40_000);
+    let window = |end: &mut Connection, read: u64| {
+        assert_eq!(end.read(read), read);
+        let segment = data(40_001, 2_000, Flags::ACK);
+        end.handle_segment(at(2000), &segment);
+        end.poll_transmit(at(2000)).expect("more than a segment").segment.window
+    };
+    let (left, all) = (window(&mut relays, 0), window(&mut reads, 0));
+    assert!((42_000..42_000 + 2048).contains(&(all - left)), "{left} of {all}");
 }
 
 /// Observed on Linux 6.18 (`f_http_client`): a FIN waits for the application's own.

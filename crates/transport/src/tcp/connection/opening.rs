@@ -139,7 +139,8 @@ impl Connection {
         // A SYN-ACK repeats the options that both want (RFC 7323 sections 2.2 and 3.2); its window is not scaled yet.
         let offer_scale = peer.is_none_or(|peer| peer.window_scale.is_some());
         self.recv.fill(now, segment, 0, flags);
-        segment.window = self.settings.receive_buffer.get().min(UNSCALED);
+        // What came with the peer's SYN may be in the buffer still.
+        segment.window = (self.settings.receive_buffer.get() - self.recv.readable()).min(UNSCALED);
         segment.timestamps = self.timestamps.then(|| (timestamp(now), self.recv.echo()));
         segment.syn = Some(SynOptions {
             mss: self.settings.advertised_mss().min(65_535) as u16,

@@ -16,10 +16,9 @@ impl Connection {
         self.handshake.as_ref().is_some_and(|handshake| handshake.early)
     }
 
-    /// Whether nothing more comes from the peer while this end may send: its FIN has arrived with all before it, or the
-    /// connection is over.
+    /// Whether nothing more comes from the peer: its FIN has arrived with all before it, or the connection is over.
     pub fn has_been_closed(&self) -> bool {
-        matches!(self.state, State::CloseWait | State::LastAck | State::Closed)
+        matches!(self.state, State::CloseWait | State::Closing | State::LastAck | State::Closed)
     }
 
     /// Whether this end is done sending: its FIN is acknowledged, or the connection is over.
