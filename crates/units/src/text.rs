@@ -2,9 +2,6 @@
 
 use std::fmt;
 
-/// The share of a number that may be rounded where a quantity is counted in bytes, bits or nanoseconds.
-const MOST_ROUNDED: f64 = 1e-3;
-
 /// A quantity that scenarios write as a string, such as `"50 Mbit/s"`.
 pub trait Quantity: Sized + Copy {
     /// The name of the quantity in messages: "a bit rate".
@@ -63,9 +60,8 @@ pub trait Quantity: Sized + Copy {
             return Err(refuse(format!("must be {range}")));
         }
         let quantity = Self::from_base(base);
-        if (quantity.to_base() - base).abs() > MOST_ROUNDED * base.abs() {
-            let least = Self::UNITS.iter().min_by(|a, b| a.1.total_cmp(&b.1)).map_or("", |unit| unit.0);
-            return Err(refuse(format!("must be a whole number of {least}")));
+        if quantity.to_base() == 0.0 && base != 0.0 {
+            return Err(refuse("is so little that it would be rounded to 0".to_owned()));
         }
         Ok(quantity)
     }

@@ -152,7 +152,7 @@ def read(entries: object) -> tuple[Group, ...]:
         for key in sorted({key for level in group.levels for key in level.changes}):
             if key in keys:
                 raise ScenarioError(f"axes.{index}: changes {key}, which {keys[key]} changes as well")
-            if key in group.keys and (lost := undone(key, keys)):
+            if lost := undone(key, keys):
                 raise ScenarioError(
                     f"axes.{index}: replaces {key} as a whole, and with it what {keys[lost]} changed there, {lost}: "
                     f"put this axis first"
@@ -238,6 +238,10 @@ def _group(where: str, entry: Mapping[str, Any]) -> Group:
         for single, level in zip(singles, step, strict=True):
             if twice := changes.keys() & level.changes.keys():
                 raise ScenarioError(f"{where}.zip.{single.axes[0].name}: {min(twice)} is changed twice")
+            for key in level.changes:
+                if lost := undone(key, changes):
+                    told = f"replaces {key} as a whole, and with it {lost}: put it first"
+                    raise ScenarioError(f"{where}.zip.{single.axes[0].name}: {told}")
             changes |= level.changes
         levels.append(Level({name: value for level in step for name, value in level.values.items()}, changes))
     return Group(tuple(single.axes[0] for single in singles), tuple(levels))

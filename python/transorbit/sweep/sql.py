@@ -49,7 +49,8 @@ def check(expression: str, *, context: str) -> None:
     try:
         statements = _database().extract_statements(f"SELECT ({expression}\n)")
     except duckdb.Error as error:
-        unclosed = ", where a bracket is not closed" if expression.count("(") > expression.count(")") else ""
+        bare = re.sub(r"'[^']*'", "", expression)
+        unclosed = ", where a bracket is not closed" if bare.count("(") > bare.count(")") else ""
         raise ScenarioError(f"{context}: {told(error)}{unclosed}") from None
     if len(statements) != 1:
         raise ScenarioError(f"{context}: must be one expression")
