@@ -71,7 +71,7 @@ impl Proxy {
         self.relays[0].held_bytes_max.max(self.relays[1].held_bytes_max)
     }
 
-    /// The place among the gates of that to which comes what goes `way`: it sends the other way.
+    /// The index of the gate at which arrives what goes `way`.
     fn at(&self, way: Way) -> usize {
         usize::from(self.gates[0].way == way)
     }

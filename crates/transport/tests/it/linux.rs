@@ -177,7 +177,7 @@ fn what_came_in_one_go_is_acknowledged_when_it_is_read() {
     assert_eq!(server.poll_timeout(), Some(at(1060)));
 }
 
-/// A proxy has taken what arrives: acknowledgments do not wait until it is gone, and the window is what is left.
+/// A proxy hands on what arrives: acknowledgments do not wait until that is gone, and the window is what is left.
 #[test]
 fn what_is_relayed_is_acknowledged_as_if_it_were_read() {
     let (mut reads, mut relays) = (receiver(), receiver());
