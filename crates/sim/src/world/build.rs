@@ -274,12 +274,12 @@ impl Flows {
             let site = Site { links: [Link::Terrestrial; 2], delay, payload_bytes, ..site };
             let (own, ground) = (entropy("flow.pep", flow), readers(site.of_user));
             let terrestrial = self.connections.add(site, transport, own, ground, schedule);
-            [connection, terrestrial].into_iter().for_each(|each| self.connections.split(each, *buffer));
             self.proxies.push(Proxy::new(
                 terrestrial,
                 transport.congestion().unwrap_or_default(),
                 connection,
                 site.of_user,
+                *buffer,
             ));
             self.proxies.len() as u32 - 1
         });

@@ -57,18 +57,8 @@ pub(super) struct Connections {
     connections: Vec<Connection>,
     /// Where the next packet is written.
     blank: Payload,
-    /// The connections of proxies.
-    split: BTreeMap<u32, Split>,
     /// Of two hosts, by the one that opens: the connections that may know something of the other.
     by_hosts: BTreeMap<Hosts, Vec<u32>>,
-}
-
-/// One of the two connections of a proxy.
-struct Split {
-    /// What the proxy's end holds at most.
-    held: Bytes,
-    /// What the application does at the other end before the proxy opens the connection; `None` from then on.
-    waiting: Option<Vec<(Way, Act)>>,
 }
 
 /// Two hosts: whether the one opens that is the user or nearer to it, whether they are a gateway and a server, and the
@@ -77,8 +67,7 @@ type Hosts = (bool, bool, u32);
 
 impl Default for Connections {
     fn default() -> Connections {
-        let (split, by_hosts) = (BTreeMap::new(), BTreeMap::new());
-        Connections { connections: Vec::new(), blank: Packets::no_payload(), split, by_hosts }
+        Connections { connections: Vec::new(), blank: Packets::no_payload(), by_hosts: BTreeMap::new() }
     }
 }
 
@@ -102,11 +91,6 @@ impl Connections {
         let ends = [end(Way::Forward), end(Way::Backward)];
         self.connections.push(Connection { site, ends, transport: Arc::clone(transport), entropy });
         connection
-    }
-
-    /// A connection at rest is one of a proxy's, which holds so much at most.
-    pub(super) fn split(&mut self, connection: u32, held: Bytes) {
-        self.split.insert(connection, Split { held, waiting: Some(Vec::new()) });
     }
 
     /// The class of service of the packets that a connection sends from now on.
@@ -151,22 +135,18 @@ impl Connections {
         &self.connections[id.connection as usize].ends[id.way as usize]
     }
 
-    /// Opens a connection whose application stands at the end whose packets go `way`: the end that opens it, which is
-    /// to be entered then.
-    pub(super) fn open(&mut self, now: Time, connection: u32, way: Way) -> Way {
-        let split = self.split.get_mut(&connection);
-        let held = split.as_ref().map(|split| split.held);
-        let waiting = split.and_then(|split| split.waiting.take()).unwrap_or_default();
+    /// Opens the connection of `end`, at which an application stands. Returns the end that opens it, which is to be
+    /// entered then. A proxy's end holds at most `held`.
+    pub(super) fn open(&mut self, now: Time, end: EndpointId, held: Option<Bytes>) -> EndpointId {
+        let EndpointId { connection, way } = end;
         let opened = &mut self.connections[connection as usize];
         let way = if opened.transport.opens_at_user() { opened.site.of_user } else { way };
         let options = [way, way.back()].map(|way| opened.options(way, held));
         if let Some([opens, accepts]) = opened.transport.open(now, options) {
             opened.ends[way as usize].protocol = opens;
             opened.ends[way.back() as usize].protocol = accepts;
-            self.recall(connection, way);
         }
-        waiting.into_iter().for_each(|(way, act)| self.act(now, EndpointId { connection, way }, act));
-        way
+        EndpointId { connection, way }
     }
 
     /// The users of a place get other addresses: the ends that take notice, which are to be entered then.
@@ -183,8 +163,9 @@ impl Connections {
         changed
     }
 
-    /// The end that opens is told what its host knows of the other from the newest connection that knows something.
-    fn recall(&mut self, connection: u32, way: Way) {
+    /// An end that opens a connection, and has sent nothing, is told what its host knows of the other from the newest
+    /// connection that knows something.
+    pub(super) fn recall(&mut self, EndpointId { connection, way }: EndpointId) {
         let Connection { site, ends, .. } = &self.connections[connection as usize];
         if ends[way as usize].protocol.memory().is_none() {
             return;
@@ -204,10 +185,6 @@ impl Connections {
 
     /// An application acts at an endpoint, which is to be entered then.
     pub(super) fn act(&mut self, now: Time, id: EndpointId, act: Act) {
-        if let Some(Split { waiting: Some(waiting), .. }) = self.split.get_mut(&id.connection) {
-            waiting.push((id.way, act));
-            return;
-        }
         self.connections[id.connection as usize].ends[id.way as usize].protocol.act(now, act);
     }
 

@@ -22,8 +22,10 @@ pub(super) struct Proxy {
     gates: [EndpointId; 2],
     /// What comes to each of them and goes on from the other.
     relays: [Relay; 2],
-    /// Whether the second connection was opened.
-    opened: bool,
+    /// The most that is held in each direction.
+    buffer: Bytes,
+    /// That of the endpoints which opens its connection when the other connection is open.
+    opens_next: Option<EndpointId>,
 }
 
 /// What the gateway relays in one direction.
@@ -39,15 +41,16 @@ struct Relay {
 impl Proxy {
     /// A proxy between two connections at rest, one on the ground and one over the satellites. `of_user`: the way of
     /// what the user sends.
-    pub(super) fn new(terrestrial: u32, congestion: &str, satellite: u32, of_user: Way) -> Proxy {
+    pub(super) fn new(terrestrial: u32, congestion: &str, satellite: u32, of_user: Way, buffer: Bytes) -> Proxy {
         Proxy {
             congestion: congestion.into(),
+            buffer,
             gates: [
                 EndpointId { connection: terrestrial, way: of_user },
                 EndpointId { connection: satellite, way: of_user.back() },
             ],
             relays: [Relay::default(); 2],
-            opened: false,
+            opens_next: None,
         }
     }
 
@@ -76,15 +79,25 @@ impl Proxy {
         usize::from(self.gates[0].way == way)
     }
 
+    /// The application opens its connection at `host`. The other connection is made as well, so that the application
+    /// can act at its end of it, but nothing is sent there before the first is open. Returns the end that opens the
+    /// first, which is to be entered then.
+    pub(super) fn open(&mut self, now: Time, host: EndpointId, connections: &mut Connections) -> EndpointId {
+        let mut open = |end| connections.open(now, end, Some(self.buffer));
+        let first = open(host);
+        self.opens_next = Some(open(self.gates[1 - self.at(host.way)]));
+        first
+    }
+
     /// Does what follows from a packet that came to `gate`, one of the proxy's endpoints: the other one, if it is to be
     /// entered then.
     pub(super) fn relay(&mut self, now: Time, gate: EndpointId, connections: &mut Connections) -> Option<EndpointId> {
         let from = usize::from(gate == self.gates[1]);
         let other = self.gates[1 - from];
-        let opens = !self.opened && connections.end(gate).protocol().is_open();
+        let opens = self.opens_next == Some(other) && connections.end(gate).protocol().is_open();
         if opens {
-            self.opened = true;
-            connections.open(now, other.connection, other.way);
+            self.opens_next = None;
+            connections.recall(other);
         }
         let handed_on = self.relays[from].hand_on(now, gate, other, connections);
         let released = self.relays[1 - from].release(now, other, gate, connections);

@@ -298,7 +298,7 @@ impl World {
             self.catch_up(now, place);
         }
         let act = match act.action {
-            Action::Open => return self.connections.open(now, endpoint.connection, way),
+            Action::Open => return self.open(now, flow, endpoint),
             Action::Write(bytes) => Act::Write(bytes),
             Action::WriteStream { stream, bytes } => Act::WriteStream { stream, bytes },
             Action::WriteForEver => Act::WriteForEver,
@@ -306,6 +306,17 @@ impl World {
         };
         self.connections.act(now, endpoint, act);
         way
+    }
+
+    /// The application of `flow` opens its connection at `end`. Returns the way of the end that opens it.
+    fn open(&mut self, now: Time, flow: u32, end: EndpointId) -> Way {
+        let World { flows, proxies, connections, .. } = self;
+        let opens = match flows[flow as usize].proxy {
+            Some(proxy) => proxies[proxy as usize].open(now, end, connections),
+            None => connections.open(now, end, None),
+        };
+        connections.recall(opens);
+        opens.way
     }
 
     /// The endpoint of a flow's application whose packets go `way`.

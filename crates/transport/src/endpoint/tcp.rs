@@ -97,21 +97,16 @@ pub struct TcpEnd {
 impl TcpEnd {
     /// Returns both ends of a connection: the one that opens it, then the other.
     pub fn pair(settings: &Arc<Settings>, now: Time, options: [EndOptions; 2]) -> [Box<TcpEnd>; 2] {
-        let entropy = options.map(|options| options.entropy);
-        let own = options.map(|EndOptions { holds, .. }| match holds {
-            Some(window) => Arc::new(Settings { receive_buffer: window, ..Settings::clone(settings) }),
-            None => Arc::clone(settings),
-        });
-        let mut ends = if settings.handshake {
-            let [opens, accepts] = own;
-            [Connection::connect(opens, now, entropy[0]), Connection::listen(accepts, entropy[1])]
-        } else {
-            Connection::pair_of(own, now, entropy)
-        };
+        let [opens, accepts] = options.map(|options| options.entropy);
+        let opens = Connection::connect(Arc::clone(settings), now, opens);
+        let mut ends = [opens, Connection::listen(Arc::clone(settings), accepts)];
         for (end, EndOptions { holds, .. }) in ends.iter_mut().zip(options) {
-            if holds.is_some() {
-                end.hold_relayed();
+            if let Some(buffer) = holds {
+                end.relay(buffer.get());
             }
+        }
+        if !settings.handshake {
+            Connection::shake_hands(&mut ends, now);
         }
         ends.map(|connection| Box::new(TcpEnd { connection, reported: ReportedWake::NEVER }))
     }

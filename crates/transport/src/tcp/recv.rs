@@ -163,11 +163,21 @@ impl Receiver {
         }
     }
 
-    /// From now on the application reads by [`Receiver::read`] only. If it `relays`, acknowledgments do not wait for
-    /// that.
-    pub(super) fn hold_reads(&mut self, relays: bool) {
+    /// From now on the application reads by [`Receiver::read`] only, and acknowledgments wait for that.
+    pub(super) fn hold_reads(&mut self) {
         self.read.get_or_insert(self.delivered());
-        self.reads_late = !relays;
+        self.reads_late = true;
+    }
+
+    /// As [`Receiver::hold_reads`], with a buffer of so many bytes; acknowledgments do not wait.
+    pub(super) fn relay(&mut self, buffer: u64) {
+        self.read.get_or_insert(self.delivered());
+        self.buffer = buffer;
+    }
+
+    /// The size of the receive buffer.
+    pub(super) fn buffer(&self) -> u64 {
+        self.buffer
     }
 
     /// The application reads up to `bytes`. Returns the bytes read. An acknowledgment is sent at once if the window is

@@ -90,15 +90,16 @@ impl Connection {
     /// to send.
     pub fn pair(settings: impl Into<Arc<Settings>>, now: Time, entropy: [u64; 2]) -> [Connection; 2] {
         let settings = settings.into();
-        Connection::pair_of([Arc::clone(&settings), settings], now, entropy)
+        let opens = Connection::connect(Arc::clone(&settings), now, entropy[0]);
+        let mut ends = [opens, Connection::listen(settings, entropy[1])];
+        Connection::shake_hands(&mut ends, now);
+        ends
     }
 
-    /// As [`Connection::pair`], with settings of their own.
-    pub(crate) fn pair_of(settings: [Arc<Settings>; 2], now: Time, entropy: [u64; 2]) -> [Connection; 2] {
-        let [opens, accepts] = settings;
-        let mut ends = [Connection::connect(opens, now, entropy[0]), Connection::listen(accepts, entropy[1])];
+    /// As [`Connection::pair`], of an end that connects and one that listens, neither of which has sent anything.
+    pub(crate) fn shake_hands(ends: &mut [Connection; 2], now: Time) {
         for step in 0..3 {
-            let [one, other] = &mut ends;
+            let [one, other] = &mut *ends;
             let (from, to) = if step % 2 == 0 { (one, other) } else { (other, one) };
             let transmit = from.poll_transmit(now).expect("a handshake has three segments");
             if let Some(handshake) = &mut from.handshake {
@@ -106,14 +107,13 @@ impl Connection {
             }
             to.handle_segment(now, &transmit.segment);
         }
-        for end in &mut ends {
+        for end in ends {
             end.counters = Counters::default();
             if end.settings.syn {
                 end.send.begin_with_syn();
                 end.recv.await_syn();
             }
         }
-        ends
     }
 
     fn new(settings: Arc<Settings>, state: State, now: Time, entropy: u64) -> Connection {
@@ -269,13 +269,14 @@ impl Connection {
 
     /// From now on the receiving application reads only by [`Connection::read`]. Until then it reads data on arrival.
     pub fn hold_reads(&mut self) {
-        self.recv.hold_reads(false);
+        self.recv.hold_reads();
     }
 
-    /// As [`Connection::hold_reads`] for an application that hands on data on arrival, and reads what is gone: the
-    /// window is what is left of the buffer, and acknowledgments are those of an application that reads on arrival.
-    pub fn hold_relayed(&mut self) {
-        self.recv.hold_reads(true);
+    /// As [`Connection::hold_reads`], before the handshake, for an application that hands on data on arrival, and reads
+    /// what is gone: the window is what is left of `buffer` bytes, which stand in for [`Settings::receive_buffer`], and
+    /// acknowledgments are those of an application that reads on arrival.
+    pub fn relay(&mut self, buffer: u64) {
+        self.recv.relay(buffer);
     }
 
     /// The application reads up to `bytes`. Returns the bytes read. The advertised window may open.

@@ -65,8 +65,8 @@ impl Connection {
         self.handshake().peer = Some(options);
         self.timestamps &= segment.timestamps.is_some();
         let (window, unit) = match options.window_scale {
-            Some(_) => (self.settings.receive_buffer.get(), 1 << self.window_shift()),
-            None => (self.settings.receive_buffer.get().min(UNSCALED), 1),
+            Some(_) => (self.recv.buffer(), 1 << self.window_shift()),
+            None => (self.recv.buffer().min(UNSCALED), 1),
         };
         let timestamp = segment.timestamps.filter(|_| self.timestamps).map(|stamps| stamps.0);
         self.recv.open(now, (window, unit), timestamp, self.marks.mode == EcnMode::Classic);
@@ -74,7 +74,7 @@ impl Connection {
 
     /// RFC 7323 section 2.3: so many that the receive buffer fits 16 bits.
     fn window_shift(&self) -> u8 {
-        let bits = u64::BITS - self.settings.receive_buffer.get().leading_zeros();
+        let bits = u64::BITS - self.recv.buffer().leading_zeros();
         let shift = bits.saturating_sub(16);
         shift.min(14) as u8
     }
@@ -140,7 +140,7 @@ impl Connection {
         let offer_scale = peer.is_none_or(|peer| peer.window_scale.is_some());
         self.recv.fill(now, segment, 0, flags);
         // What came with the peer's SYN may be in the buffer still.
-        segment.window = (self.settings.receive_buffer.get() - self.recv.readable()).min(UNSCALED);
+        segment.window = (self.recv.buffer() - self.recv.readable()).min(UNSCALED);
         segment.timestamps = self.timestamps.then(|| (timestamp(now), self.recv.echo()));
         segment.syn = Some(SynOptions {
             mss: self.settings.advertised_mss().min(65_535) as u16,
