@@ -8,7 +8,6 @@ import subprocess
 import sys
 import threading
 import time
-import tomllib
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
@@ -20,10 +19,6 @@ from transorbit import _core
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-
-def resolved(scenario: to.Scenario) -> dict[str, object]:
-    return tomllib.loads(scenario.to_toml())
 
 
 @pytest.mark.parametrize(
@@ -71,19 +66,19 @@ def test_laboratory_variants_run(tmp_path: Path, variant: str) -> None:
 def test_replace_changes_a_copy(leo: to.Scenario) -> None:
     changed = leo.replace({"channel.reference_snr": "7 dB", "flows.0.count": 3, "last_hop.reordering.enabled": False})
 
-    table = resolved(changed)
+    table = changed.to_dict()
     assert table["channel"]["reference_snr"] == "7 dB"
     assert table["flows"][0]["count"] == 3
     assert table["last_hop"]["reordering"]["enabled"] is False
     assert table["last_hop"]["reordering"]["capacity"] == 125, "its neighbour stays"
-    assert resolved(leo)["flows"][0]["count"] == 1
+    assert leo.to_dict()["flows"][0]["count"] == 1
 
 
 def test_a_table_replaces_a_table(leo: to.Scenario) -> None:
     changed = leo.replace({"channel": {"kind": "clear"}, "path": {"kind": "fixed", "delay": "40 ms"}})
 
-    assert "elevation" not in resolved(changed)["channel"]
-    assert "constellation" not in resolved(changed)["path"]
+    assert "elevation" not in changed.to_dict()["channel"]
+    assert "constellation" not in changed.to_dict()["path"]
     changed.check()
 
 
@@ -96,7 +91,7 @@ def test_set_takes_what_the_command_line_takes(leo: to.Scenario) -> None:
         'last_hop.harq={ kind = "none" }',
     )
 
-    table = resolved(changed)
+    table = changed.to_dict()
     assert table["channel"]["reference_snr"] == "7 dB"
     assert table["title"] == "quoted"
     assert table["flows"][0]["count"] == 2

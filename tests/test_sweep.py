@@ -6,7 +6,6 @@ import itertools
 import json
 import signal
 import time
-import tomllib
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
@@ -98,7 +97,7 @@ def test_set_takes_dotted_keys_with_and_without_quotes() -> None:
         "last_hop.reordering" = { enabled = false }
     """
     sweep = to.Sweep.from_toml(text, base_dir=SCENARIOS)
-    ready = tomllib.loads(sweep.scenario(sweep.points[0]).to_toml())
+    ready = sweep.scenario(sweep.points[0]).to_dict()
     assert (ready["channel"]["kind"], ready["channel"]["reference_snr"]) == ("lms", "7 dB")
     assert ready["last_hop"]["scheduler"]["kind"] == "pf"
     assert ready["last_hop"]["reordering"]["enabled"] is False

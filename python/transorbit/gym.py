@@ -180,7 +180,7 @@ class ControllerEnv(_Env):
         most = _above_zero("most_window", most_window), _above_zero("most_rate_bps", most_rate_bps)
         weights = number("delay_weight", delay_weight), number("loss_weight", loss_weight)
         controlled = _scenario(scenario)
-        transport = _flows(controlled)[0]["transport"]
+        transport = controlled.to_dict()["flows"][0]["transport"]
         if "congestion" not in transport:
             told = f'"{transport["kind"]}" has no congestion controller: a flow over tcp or quic is expected'
             raise _core.ScenarioError(f"flows.0.transport: {told}")
@@ -317,15 +317,8 @@ def _scenario(given: Scenario | str | Path | None) -> Scenario:
     return given if isinstance(given, Scenario) else Scenario.load(given)
 
 
-def _flows(scenario: Scenario) -> list[dict[str, Any]]:
-    """The entries of `flows` with every default filled in."""
-    import tomllib
-
-    return list(tomllib.loads(scenario.to_toml())["flows"])
-
-
 def _users(scenario: Scenario) -> int:
     users = 0
-    for flow in _flows(scenario):
+    for flow in scenario.to_dict()["flows"]:
         users = max(users, flow.get("first_user", users) + flow.get("count", 1))
     return users

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+import tomllib
 from numbers import Integral
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -116,6 +117,10 @@ class Scenario:
     def to_toml(self) -> str:
         """The scenario with every default filled in: runs the same, whatever later defaults are."""
         return self._core.resolved_toml(self._plans)
+
+    def to_dict(self) -> dict[str, Any]:
+        """As `to_toml`, in tables; quantities are text with a unit."""
+        return tomllib.loads(self.to_toml())
 
     def identity(self, seed: int | None = None) -> dict[str, object]:
         """What tells a result of this scenario from others: hashes of scenario and seed, and of the user's code.

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import io
 import tempfile
-import tomllib
 from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, Any
@@ -81,7 +80,7 @@ def mutant(number: int) -> str:
 
 def _flows(source: str) -> int:
     """The flows of a scenario, at their beginning."""
-    entries = tomllib.loads(to.Scenario.load(source).to_toml())["flows"]
+    entries = to.Scenario.load(source).to_dict()["flows"]
     return sum(entry["count"] for entry in entries)
 
 

@@ -223,13 +223,11 @@ def _channel(
     path: Path | None, kind: str | None, *, set_: list[str] | None, **options: str | None
 ) -> tuple[dict[str, Any], dict[str, Any] | None, Path]:
     """The channel table that the options describe, the path of the scenario, and the folder of their files."""
-    import tomllib
-
     given = {key: value for key, value in options.items() if value is not None}
     scenario = to.Scenario.from_toml(_ANY) if path is None else to.Scenario.load(path)
     if kind is not None or path is None:
         scenario = scenario.replace({"channel": {"kind": kind or "lms"}})
     scenario = scenario.replace({f"channel.{key}": value for key, value in given.items()}).set(*(set_ or []))
     scenario.check()
-    tables = tomllib.loads(scenario.to_toml())
+    tables = scenario.to_dict()
     return tables["channel"], None if path is None else tables["path"], Path() if path is None else path.parent

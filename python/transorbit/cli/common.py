@@ -105,9 +105,7 @@ def check_out(out: Path, *, same: bool, force: bool) -> None:
 
 def records_packets(scenario: to.Scenario) -> bool:
     """Whether a scenario wants its packets written."""
-    import tomllib
-
-    return bool(tomllib.loads(scenario.to_toml())["record"]["packets"] != "none")
+    return bool(scenario.to_dict()["record"]["packets"] != "none")
 
 
 def run_plugins(files: list[Path] | None) -> None:

@@ -233,9 +233,7 @@ def _target(service: str) -> tuple[int, tuple[str, int]]:
 
 
 def _classes(scenario: Scenario, dscp: Mapping[int, str]) -> list[tuple[int, int]]:
-    import tomllib
-
-    names = [entry["name"] for entry in tomllib.loads(scenario.to_toml())["last_hop"].get("classes", [])]
+    names = [entry["name"] for entry in scenario.to_dict()["last_hop"].get("classes", [])]
     for point, name in dscp.items():
         if not 0 <= point < 64:
             raise ValueError(f"dscp: {point} was given, a code point is 0 to 63")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import tomllib
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
@@ -330,7 +329,7 @@ def _bits(sweep: Sweep) -> float:
     most = 0.0
     for point in (sweep.points[0], sweep.points[-1]):
         try:
-            table = tomllib.loads(sweep.scenario(point).to_toml())
+            table = sweep.scenario(point).to_dict()
         except ScenarioError:
             continue  # a point that is no scenario takes no time
         seconds, rate = quantity(table["duration"]), quantity(table["last_hop"]["rate"])
