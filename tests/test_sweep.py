@@ -145,6 +145,8 @@ def test_set_takes_dotted_keys_with_and_without_quotes() -> None:
         ("metrics.a.unit: must be a text", {"metrics": {"a": {"sql": "1", "unit": 3}}}),
         ("metrics.a: syntax error", {"metrics": {"a": "strlen('(') + "}}),
         ("metrics.a: ", {"metrics": {"a": "1); SELECT (2"}}),
+        ('metrics.a: syntax error at or near ")", where a bracket is not closed',
+         {"metrics": {"a": "avg(goodput_bps"}}),
         ("precision.metric: 'x' is no metric of the sweep", {"precision": {"metric": "x", "half_width": "2 %"}}),
         ("precision: '2 dB' must be a share", {"precision": "2 dB"}),
         ("replications: 1 must be at least 2", {"precision": "2 %", "replications": 1}),

@@ -284,3 +284,21 @@ fn a_proxy_has_a_place_of_its_own() {
     let held = read(&folder, "sender").iter().map(Captured::header).filter(|header| !header.is_from_server()).count();
     assert!(held > 100);
 }
+
+/// The user sends, so the gateway is between: it has what came over the satellites, and the server what left it.
+#[test]
+fn an_upload_is_seen_on_both_sides_of_its_proxy() {
+    let pep = "flows.0.pep={delay=\"20 ms\", buffer=\"500 kB\"}";
+    let edits = [pep, "flows.0.direction=\"up\"", "flows.0.traffic={kind=\"bulk\", size=\"300 kB\"}", "duration=5 s"];
+    let (summary, folder) = captured("pep-upload", LABORATORY, &edits, 1);
+    let bytes = |place: &str| {
+        let headers = read(&folder, place).iter().map(Captured::header).collect::<Vec<_>>();
+        let data = headers.iter().filter(|header| header.payload > 0).collect::<Vec<_>>();
+        assert!(data.iter().all(|header| !header.is_from_server()), "{place}");
+        (data.len() as u64, data.iter().map(|header| u64::from(header.payload)).sum::<u64>())
+    };
+    let flow = &summary.flows[0];
+    assert_eq!(bytes("receiver"), (flow.sent_packets, 300_000));
+    assert_eq!(bytes("gateway"), (flow.received_packets, 300_000));
+    assert_eq!(bytes("sender"), (flow.pep.as_ref().unwrap().sent_packets, 300_000));
+}

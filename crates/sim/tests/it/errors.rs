@@ -58,6 +58,8 @@ fn of_flows_and_the_last_hop() {
         ("flows.0.transport.dupthresh=0", "flows.0.transport.dupthresh", "between 1 and 1000"),
         ("flows.0.transport.initial_window=2.5", "flows.0.transport.initial_window", "a whole number"),
         ("flows.0.transport.delayed_ack=soon", "flows.0.transport.delayed_ack", "soon"),
+        ("flows.0.transport.min_rto=0 s", "flows.0.transport.min_rto", "more than 0 s"),
+        ("flows.0.transport.min_rto=61 s", "flows.0.transport.min_rto", "at most max_rto, 60 s"),
         ("last_hop.scheduler.buffer=many", "last_hop.scheduler.buffer", "1 bdp"),
         ("last_hop.scheduler.buffer=0 packets", "last_hop.scheduler.buffer", "packet"),
         ("last_hop.queue=reed", "last_hop.queue.kind", "did you mean \"red\"?"),

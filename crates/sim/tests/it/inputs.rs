@@ -125,3 +125,18 @@ fn plans_that_are_kept_are_of_the_same_values_and_files() {
     let resolved = Scenario::from_toml(&plan.resolved_toml(), Path::new(".")).unwrap();
     assert!(Arc::ptr_eq(&plan, &plans.plan(&resolved).unwrap()));
 }
+
+/// The last hop goes down, so the rate from the users is none for it.
+#[test]
+fn a_rate_from_the_users_only_is_none_of_the_last_hop() {
+    let refused = |header: &str| {
+        let table = format!("time_s,delay_ms,{header}\n0,20,5\n1,30,8\n");
+        let scenario = Scenario::from_toml(LABORATORY, memory(&[("path.csv", &table)])).unwrap();
+        let edits = ["path={ kind=\"trace\", file=\"path.csv\" }", "last_hop.rate=path"];
+        let scenario = edits.iter().fold(scenario, |scenario, edit| scenario.assign(edit).unwrap());
+        scenario.plan().err().map(|error| error.to_string())
+    };
+    assert_eq!(refused("rate_down_mbps"), None);
+    let line = refused("rate_up_mbps").expect("refused");
+    assert!(line.starts_with("last_hop.rate: ") && line.contains("from the users only"), "{line}");
+}

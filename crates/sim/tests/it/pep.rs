@@ -153,6 +153,13 @@ fn uploads_pass_the_gateway_too() {
     assert_eq!((flow.congestion.as_deref(), pep.congestion.as_str()), (Some("newreno"), "cubic"));
     assert!((pep.rtt_mean_s.unwrap() - 0.040).abs() < 1e-6, "{pep:?}");
     assert!((flow.rtt_mean_s.unwrap() - 0.080).abs() < 1e-3, "{flow:?}");
+    // The series has what the server got, not the gateway.
+    let (times, rates) = (util::column(&record.series, "time_s"), util::column(&record.series, "goodput_bps"));
+    let steps = || times.windows(2).zip(&rates[1..]);
+    let bytes: f64 = steps().map(|(step, rate)| (step[1] - step[0]) * rate / 8.0).sum();
+    assert!((bytes - 300_000.0).abs() < 1.0, "{bytes} B");
+    let last = steps().filter(|(_, rate)| **rate > 0.0).last().unwrap().0;
+    assert!((last[0]..=last[1]).contains(&flow.completion_s.unwrap()), "{last:?} and {:?}", flow.completion_s);
 }
 
 /// A first window of data with the SYN fills a small buffer: what the gateway offers is what is left.

@@ -1,6 +1,6 @@
 //! What holds of every run, whatever its scenario.
 
-use crate::util::{LABORATORY, LEO, run, run_in_pieces, scenario};
+use crate::util::{self, LABORATORY, LEO, run, run_in_pieces, scenario};
 use proptest::prelude::*;
 use serde_json::{Value as Json, json};
 use sim::{Column, Simulation};
@@ -72,16 +72,21 @@ fn another_flow_moves_no_draw_of_the_first_users_channel() {
 #[test]
 fn series_add_up_to_the_summary() {
     let record = run(LABORATORY, &["record.samples=32"]);
-    let column = |name: &str| match &record.series.columns.iter().find(|c| c.0 == name).unwrap().1 {
-        sim::Column::Float(values) => values.clone(),
-        sim::Column::Count(values) => values.iter().map(|v| *v as f64).collect(),
-        sim::Column::Text(_) => panic!("{name} is text"),
-    };
-    let (times, goodput) = (column("time_s"), column("goodput_bps"));
+    let (times, goodput) = (util::column(&record.series, "time_s"), util::column(&record.series, "goodput_bps"));
     let bytes: f64 = times.windows(2).zip(&goodput[1..]).map(|(t, rate)| (t[1] - t[0]) * rate / 8.0).sum();
     let flow = &record.summary.flows[0];
     // The last sample lies up to one (doubled) interval before the end.
     assert!(bytes <= flow.delivered_bytes as f64 && bytes > 0.9 * flow.delivered_bytes as f64);
+}
+
+#[test]
+fn flows_that_do_not_begin_are_told_of() {
+    let warnings = |edits: &[&str]| run(LABORATORY, edits).summary.warnings;
+    let told = |edits: &[&str], says: &str| assert!(warnings(edits).iter().any(|line| line == says), "{edits:?}");
+    let late = "flows.0.traffic.start=30 s";
+    told(&[late, "flows.0.count=3"], "3 of 3 flows do not begin within the run");
+    told(&["flows.0.traffic={kind=\"short-flows\", size=\"1 kB\", interval=\"1000 h\"}"], "no flow begins within the run");
+    assert!(warnings(&[]).iter().all(|line| !line.contains("begin")));
 }
 
 #[test]
@@ -124,11 +129,7 @@ fn reports_are_tables_of_the_flows_that_have_them() {
     let web = "flows.0.traffic={kind=\"web\", main=\"1 kB\", objects={kind=\"constant\", count=0}, reading=\"1 s\"}";
     let record = run(LABORATORY, &[web, "flows.0.count=2"]);
     let table = record.reports("web").unwrap();
-    let column = |name: &str| match &table.columns.iter().find(|column| column.0 == name).unwrap().1 {
-        sim::Column::Float(values) => values.clone(),
-        sim::Column::Count(values) => values.iter().map(|&value| value as f64).collect(),
-        sim::Column::Text(_) => panic!("{name} is text"),
-    };
+    let column = |name: &str| util::column(&table, name);
     let reports = || record.summary.flows.iter().map(|flow| flow.web.as_ref().unwrap());
     assert_eq!(column("flow"), [0.0, 1.0]);
     assert_eq!(column("pages"), reports().map(|web| web.pages as f64).collect::<Vec<_>>());

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use sim::{Record, Scenario, Simulation};
+use sim::{Column, Record, Scenario, Simulation, Table};
 use units::Time;
 
 /// One CUBIC flow over a clear 10 Mbit/s link, 80 ms round trip, 20 s.
@@ -68,4 +68,13 @@ pub fn run_in_pieces(base: &str, edits: &[&str], pieces: u64) -> Record {
         simulation.advance(Time::ZERO + simulation.duration() * piece / pieces).expect("time moves");
     }
     simulation.finish(false).expect("packets are conserved")
+}
+
+/// A column of numbers.
+pub fn column(table: &Table, name: &str) -> Vec<f64> {
+    match table.columns.iter().find(|column| column.0 == name) {
+        Some((_, Column::Float(values))) => values.clone(),
+        Some((_, Column::Count(values))) => values.iter().map(|&value| value as f64).collect(),
+        other => panic!("{name}: {other:?}"),
+    }
 }
