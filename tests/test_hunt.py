@@ -71,17 +71,18 @@ def test_a_sweep_that_is_killed_loses_no_run(tmp_path: Path) -> None:
         sweep.once(random, number)
 
 
-def test_a_table_that_a_disk_refuses_is_an_error_of_the_system(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("metadata", "told"), [(0, errno.EFBIG), (60_000, errno.EIO)], ids=["rows", "end"])
+def test_a_table_that_a_disk_refuses_is_an_error_of_the_system(tmp_path: Path, metadata: int, told: int) -> None:
     table = pl.DataFrame({"number": [index * 1.1 for index in range(1000)]})
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (100, hard))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (20_000 if metadata else 100, hard))
     try:
         with pytest.raises(OSError, match=r"numbers\.parquet") as refused:
-            write_parquet(table, tmp_path / "numbers.parquet")
+            write_parquet(table, tmp_path / "numbers.parquet", metadata={"told": "-" * metadata})
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
-    assert refused.value.errno == errno.EFBIG
+    assert refused.value.errno == told
 
 
 def test_a_full_disk_leaves_what_was_there(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 from typing import TYPE_CHECKING, Any
@@ -30,8 +31,9 @@ def write_parquet(table: pl.DataFrame, file: Path, **options: Any) -> None:
     try:
         table.write_parquet(file, **options)
     except ComputeError as error:
-        of_system = re.search(r"\(os error (\d+)\)", str(error))
-        if of_system is None:
-            raise
-        number = int(of_system[1])
-        raise OSError(number, os.strerror(number), str(file)) from None
+        if of_system := re.search(r"\(os error (\d+)\)", str(error)):
+            number = int(of_system[1])
+            raise OSError(number, os.strerror(number), str(file)) from None
+        if "transport error" in str(error):  # of the end of a file, without the system's error
+            raise OSError(errno.EIO, "The end of the table cannot be written: is the disk full?", str(file)) from None
+        raise
