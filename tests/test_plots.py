@@ -152,7 +152,7 @@ def test_every_figure_of_a_run_has_its_numbers(recorded: to.Result) -> None:
     assert set(shares["high"].round(6)) <= {100.0, 0.0}
 
 
-def test_states_stand_at_their_instants_and_rates_at_the_begin_of_their_intervals(lab: to.Scenario) -> None:
+def test_states_stand_at_their_instants_and_rates_in_the_middle_of_their_intervals(lab: to.Scenario) -> None:
     edits = {"duration": "2.2 s", "path.delay": "1 ms", "last_hop.delay": "1 ms", "record.interval": "500 ms"}
     result = lab.replace(edits).run()
     series = result.series
@@ -164,7 +164,7 @@ def test_states_stand_at_their_instants_and_rates_at_the_begin_of_their_interval
     assert round_trip["x"].to_list() == pytest.approx(known["time_s"].to_list())
     assert round_trip["y"].to_list() == pytest.approx((known["srtt_s"] * 1e3).to_list())
     goodput = plots.numbers(plots.goodput(result)).filter(~pl.col("series").str.starts_with("mean"))
-    assert goodput["x"].to_list() == pytest.approx(series["time_s"].to_list()[:-1])
+    assert goodput["x"].to_list() == pytest.approx([0.25, 0.75, 1.25, 1.75])
     assert goodput["y"].to_list() == pytest.approx((series["goodput_bps"] / 1e6).to_list()[1:])
     of_queue = plots.numbers(plots.queue(result))
     waiting = of_queue.filter(pl.col("series") == "mean")
@@ -186,6 +186,19 @@ def test_bins_hold_as_many_instants_each() -> None:
         assert (at["bin"] <= at["time_s"]).all()
         assert (over["bin"] < over["time_s"]).all()
     assert plots.run.intervals(series.head(1), 300)["bin"].to_list() == [0.0]
+    # Points stand in the middle of their bins, also of the last, which may be shorter.
+    few = pl.DataFrame({"time_s": [float(n) for n in range(8)]})
+    assert plots.run.instants(few, 3)["centre"].to_list() == [1.0] * 3 + [4.0] * 3 + [6.5] * 2
+    assert plots.run.intervals(few, 3)["centre"].to_list() == [1.5] * 3 + [4.5] * 3 + [6.5]
+
+
+def test_a_comparison_takes_each_rate_into_the_interval_that_it_tells_of(lab: to.Scenario) -> None:
+    result = lab.replace({"duration": "3 s", "record.interval": "500 ms"}).run()
+    steps = plots.numbers(plots.compare_goodput({"lab": result}, bin_s=1.0)).filter(pl.col("x").is_in([0.0, 1.0]))
+    rates = (result.series["goodput_bps"] / 1e6).to_list()
+    drawn = dict(zip(steps["x"], steps["y"], strict=True))
+    assert drawn[0.0] == pytest.approx((rates[1] + rates[2]) / 2)
+    assert drawn[1.0] == pytest.approx((rates[3] + rates[4]) / 2)
 
 
 def test_a_state_that_is_known_late_stands_at_its_instant() -> None:

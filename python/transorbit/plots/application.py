@@ -92,7 +92,8 @@ def panel(ax: Axes, result: Result, state: State) -> None:
     """A state over time: a line for each flow that has it, or the median and the range of most of them."""
     value = pl.col(state.column)
     series = run.instants(result.series, _BINS).drop_nulls(state.column)
-    of_bins = series.group_by("flow", "bin", maintain_order=True)
+    at = "bin" if state.step else "centre"
+    of_bins = series.group_by("flow", at, maintain_order=True)
     one = value.last() if state.step else value.mean()
     binned = of_bins.agg((one * state.scale).alias("value"))
     look: dict[str, Any] = {"drawstyle": "steps-post"} if state.step else {}
@@ -101,17 +102,17 @@ def panel(ax: Axes, result: Result, state: State) -> None:
         drawn = result.flows.filter(pl.col("id").is_in(flows.implode()))
         names = {flow["id"]: _name(flow) for flow in drawn.iter_rows(named=True)}
         for flow in flows:
-            own = binned.filter(pl.col("flow") == flow).sort("bin")
-            ax.plot(own["bin"], own["value"], label=names[flow], **look)
+            own = binned.filter(pl.col("flow") == flow).sort(at)
+            ax.plot(own[at], own["value"], label=names[flow], **look)
     else:
         of_all = pl.col("value")
-        spread = binned.group_by("bin").agg(
+        spread = binned.group_by(at).agg(
             of_all.median().alias("median"), of_all.quantile(0.1).alias("low"), of_all.quantile(0.9).alias("high")
         )
-        spread = spread.sort("bin")
+        spread = spread.sort(at)
         band: dict[str, Any] = {"color": style.SKY, "alpha": 0.4, "linewidth": 0, "label": "10 to 90 % of flows"}
-        ax.fill_between(spread["bin"], spread["low"], spread["high"], **band)
-        ax.plot(spread["bin"], spread["median"], color=style.BLUE, label="median flow")
+        ax.fill_between(spread[at], spread["low"], spread["high"], **band)
+        ax.plot(spread[at], spread["median"], color=style.BLUE, label="median flow")
     ax.set_ylabel(state.label)
     ax.set_ylim(bottom=0)
 

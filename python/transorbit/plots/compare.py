@@ -28,7 +28,9 @@ def compare_goodput(results: Mapping[str, Result], *, bin_s: float = 5.0, **look
     with style.figure(title="Goodput", until_s=until_s, height=3.2, look=look) as (fig, [ax]):
         for (label, result), color in zip(results.items(), style.CYCLE, strict=False):
             total = (
-                result.series.with_columns((pl.col("time_s") / bin_s).floor() * bin_s)
+                # A row tells of the interval before it; the first has none.
+                result.series.filter(pl.col("time_s") > 0)
+                .with_columns(((pl.col("time_s") / bin_s - 1e-9).ceil() - 1) * bin_s)
                 .group_by("time_s", "flow", maintain_order=True)
                 .agg(pl.col("goodput_bps").mean())
                 .group_by("time_s", maintain_order=True)

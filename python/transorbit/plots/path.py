@@ -99,10 +99,12 @@ def return_link(result: Result, **look: Unpack[style.Look]) -> Figure | None:
     series = result.series
     if "waiting_datagrams" not in series.columns:
         return None
-    waiting = instants(first_flow(result), _BINS).group_by("bin", maintain_order=True).agg(pl.mean("waiting_datagrams"))
+    waiting = (
+        instants(first_flow(result), _BINS).group_by("centre", maintain_order=True).agg(pl.mean("waiting_datagrams"))
+    )
     binned = (
         intervals(first_flow(result), _BINS)
-        .group_by("bin", maintain_order=True)
+        .group_by("centre", maintain_order=True)
         .agg(
             pl.sum("random_packets", "random_lost", "random_slots", "granted_slots", "used_slots"),
             # The last bin may not be full.
@@ -121,18 +123,18 @@ def return_link(result: Result, **look: Unpack[style.Look]) -> Figure | None:
         panels = iter(axes)
         if random:
             ax = next(panels)
-            ax.plot(binned["bin"], binned["load"], color=style.BLUE, label="sent")
-            ax.plot(binned["bin"], binned["lost"], color=style.RED, label="lost")
+            ax.plot(binned["centre"], binned["load"], color=style.BLUE, label="sent")
+            ax.plot(binned["centre"], binned["lost"], color=style.RED, label="lost")
             ax.set_ylabel("Random access\n(packets per slot)")
             heading.above(ax)
         if dedicated:
             ax = next(panels)
-            ax.plot(binned["bin"], binned["granted_slots"] / binned["lasts_s"], color=style.SKY, label="granted")
-            ax.plot(binned["bin"], binned["used_slots"] / binned["lasts_s"], color=style.BLUE, label="used")
+            ax.plot(binned["centre"], binned["granted_slots"] / binned["lasts_s"], color=style.SKY, label="granted")
+            ax.plot(binned["centre"], binned["used_slots"] / binned["lasts_s"], color=style.BLUE, label="used")
             ax.set_ylabel("Dedicated access\n(slots per s)")
             heading.above(ax)
         ax = next(panels)
-        ax.plot(waiting["bin"], waiting["waiting_datagrams"], color=style.GREEN)
+        ax.plot(waiting["centre"], waiting["waiting_datagrams"], color=style.GREEN)
         ax.set_ylabel("Waiting\n(datagrams)")
         for ax in axes:
             ax.set_ylim(bottom=0)

@@ -107,7 +107,7 @@ def queue(result: Result, **look: Unpack[style.Look]) -> Figure | None:
     with figure("Queue and load of the last hop", result, look, rows=2, height=4.4) as (fig, [top, low]):
         queue_panel(top, result)
         heading.above(top)
-        low.plot(load["bin"], load["coded_bps"], color=style.GREEN)
+        low.plot(load["centre"], load["coded_bps"], color=style.GREEN)
         low.set_ylabel("Coded rate sent (Mbit/s)")
         low.set_ylim(bottom=0)
     return fig
@@ -162,8 +162,8 @@ def round_trip_panel(ax: Axes, result: Result, series: pl.DataFrame | None = Non
 def queue_panel(ax: Axes, result: Result) -> None:
     """The queue before the last hop: its mean, and its largest."""
     series = _queue_series(result)
-    ax.fill_between(series["bin"], 0, series["max"], color=style.SKY, alpha=0.35, linewidth=0, label="largest")
-    ax.plot(series["bin"], series["mean"], color=style.BLUE, label="mean")
+    ax.fill_between(series["centre"], 0, series["max"], color=style.SKY, alpha=0.35, linewidth=0, label="largest")
+    ax.plot(series["centre"], series["mean"], color=style.BLUE, label="mean")
     ax.set_ylabel("Queue (packets)")
     ax.set_ylim(bottom=0)
 
@@ -194,12 +194,12 @@ def _window_series(result: Result) -> pl.DataFrame:
 
 def _queue_series(result: Result) -> pl.DataFrame:
     queue = pl.col("queue_packets")
-    binned = instants(first_flow(result), _BINS * 2).group_by("bin", maintain_order=True)
+    binned = instants(first_flow(result), _BINS * 2).group_by("centre", maintain_order=True)
     return binned.agg(queue.mean().alias("mean"), queue.max().alias("max"))
 
 
 def _load_series(result: Result) -> pl.DataFrame:
-    binned = intervals(first_flow(result), _BINS * 2).group_by("bin", maintain_order=True)
+    binned = intervals(first_flow(result), _BINS * 2).group_by("centre", maintain_order=True)
     return binned.agg(pl.col("coded_bps").mean() / 1e6)
 
 
@@ -285,20 +285,21 @@ def _spread(series: pl.DataFrame, column: str) -> pl.DataFrame:
 
 def _of_flows(binned: pl.DataFrame, *columns: pl.Expr) -> pl.DataFrame:
     """Each flow's columns in each bin."""
-    of_bins = binned.group_by("flow", "bin", maintain_order=True).agg(*columns)
-    return of_bins.rename({"bin": "time_s"}).sort("flow", "time_s")
+    of_bins = binned.group_by("flow", "centre", maintain_order=True).agg(*columns)
+    return of_bins.rename({"centre": "time_s"}).sort("flow", "time_s")
 
 
 def intervals(series: pl.DataFrame, bins: int) -> pl.DataFrame:
-    """Adds `bin`, the start of a row's time bin, for what is told of the interval before a row; at most `bins` of them.
+    """Adds the time bin of each row, for what is told of the interval before a row; at most `bins` of them.
 
-    The first row is left out: it has no interval.
+    `bin` is its start, where a step begins, and `centre` the place of a point. The first row is left out: it has no
+    interval.
     """
     return _in_bins(series, bins, 1)
 
 
 def instants(series: pl.DataFrame, bins: int) -> pl.DataFrame:
-    """Adds `bin`, the start of a row's time bin, for what is told of the instant of a row; about `bins` at most."""
+    """As `intervals` for what is told of the instant of a row; about `bins` at most."""
     return _in_bins(series, bins, 0)
 
 
@@ -307,8 +308,9 @@ def _in_bins(series: pl.DataFrame, bins: int, first: int) -> pl.DataFrame:
     times = series["time_s"].unique().sort()
     length = max(-(-(len(times) - 1) // bins), 1)
     index = pl.int_range(min(first, len(times) - 1), len(times), eager=True)
-    starts = times.gather((index - index.min()) // length * length)
-    of_instants = pl.DataFrame({"time_s": times.gather(index), "bin": starts})
+    begins = (index - index.min()) // length * length
+    starts, ends = times.gather(begins), times.gather((begins + length - 1 + first).clip(upper_bound=len(times) - 1))
+    of_instants = pl.DataFrame({"time_s": times.gather(index), "bin": starts, "centre": (starts + ends) / 2})
     return series.join(of_instants, on="time_s", maintain_order="left")
 
 
