@@ -50,12 +50,19 @@ impl Default for FrameConfig {
 
 /// The most slots of a frame.
 const MOST_SLOTS: u64 = 1_000_000;
+const LONGEST: Duration = Duration::from_secs(3600);
 
 impl FrameConfig {
     /// Checks the values of the frame alone; `burst_symbols`: the longest burst, preamble included.
     pub(crate) fn check(&self, burst_symbols: u32) -> Result<(), FieldError> {
         if self.duration.is_zero() {
             return Err(FieldError::new("duration", "must be more than 0 s"));
+        }
+        if self.duration > LONGEST {
+            return Err(FieldError::new(
+                "duration",
+                format!("{} was given, at most {LONGEST} is possible", self.duration),
+            ));
         }
         let slot = self.duration / u64::from(self.timeslots);
         let burst = Duration::from_secs_f64(f64::from(burst_symbols) / self.symbol_rate.as_hz());

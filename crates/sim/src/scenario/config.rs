@@ -111,7 +111,12 @@ pub struct PepConfig {
 impl FlowConfig {
     /// The transport over the satellites.
     pub fn satellite_transport(&self) -> &TransportConfig {
-        self.pep.as_ref().and_then(|pep| pep.transport.as_ref()).unwrap_or(&self.transport)
+        self.pep_transport().unwrap_or(&self.transport)
+    }
+
+    /// The transport of a proxy that has one of its own.
+    fn pep_transport(&self) -> Option<&TransportConfig> {
+        self.pep.as_ref().and_then(|pep| pep.transport.as_ref())
     }
 }
 
@@ -176,7 +181,7 @@ impl RecordConfig {
 }
 
 /// Samples of flows that series may keep: some gigabytes.
-const MOST_SAMPLES: u64 = 20_000_000;
+const MOST_SAMPLES: f64 = 20_000_000.0;
 /// The samples that the series keep by default.
 const DEFAULT_SAMPLES: usize = 4_000_000;
 
@@ -201,22 +206,13 @@ impl ScenarioConfig {
     pub(super) fn check(&self) -> Result<(), ScenarioError> {
         positive("duration", self.duration)?;
         positive("record.interval", self.record.interval)?;
-        let flows: u64 = self.flows.iter().map(|flow| u64::from(flow.count)).sum();
-        let samples = u64::from(self.record.samples.unwrap_or(0));
-        if self.record.series && samples * flows > MOST_SAMPLES {
-            let message = format!(
-                "{samples} for each of {flows} flows would not fit the memory: at most {MOST_SAMPLES} in all, or \
-                 record.series = false"
-            );
-            return Err(ScenarioError::new("record.samples", message));
-        }
         self.path.entry().check().map_err(|error| error.within("path"))?;
         self.channel.entry().check().map_err(|error| error.within("channel"))?;
         self.access.as_ref().map_or(Ok(()), AccessConfig::check).map_err(|error| error.within("access"))?;
-        let mut users = 0;
-        for (i, flow) in self.flows.iter().enumerate() {
-            self.check_flow(flow, users).map_err(|error| error.within(&format!("flows.{i}")))?;
-            users = users.max(flow.first_user.unwrap_or(users) + flow.count);
+        let mut before = 0;
+        for (i, (flow, users)) in self.flows.iter().zip(self.users_of_flows()).enumerate() {
+            self.check_flow(flow, before).map_err(|error| error.within(&format!("flows.{i}")))?;
+            before = before.max(users.end);
         }
         let expected = |flow: &FlowConfig| flow.traffic.entry().expected_flows(flow.count, self.duration);
         let flows: f64 = self.flows.iter().map(expected).sum();
@@ -224,6 +220,14 @@ impl ScenarioConfig {
             let message =
                 format!("about {flows:.0} flows would arrive in {}, at most {MOST_FLOWS} are possible", self.duration);
             return Err(ScenarioError::new("flows", message));
+        }
+        let samples = self.record.samples.unwrap_or(0);
+        if self.record.series && f64::from(samples) * flows > MOST_SAMPLES {
+            let message = format!(
+                "{samples} for each of {flows:.0} flows would not fit the memory: at most {MOST_SAMPLES} in all, or \
+                 record.series = false"
+            );
+            return Err(ScenarioError::new("record.samples", message));
         }
         Ok(())
     }
@@ -236,8 +240,7 @@ impl ScenarioConfig {
                 transport.entry().check_registered(&registered.controllers).map_err(|error| error.within(path))
             };
             transport(&flow.transport, "transport")?;
-            let pep = flow.pep.as_ref().and_then(|pep| pep.transport.as_ref());
-            pep.map_or(Ok(()), |pep| transport(pep, "pep.transport"))?;
+            flow.pep_transport().map_or(Ok(()), |pep| transport(pep, "pep.transport"))?;
             flow.traffic.entry().check_registered(&registered.sources).map_err(|error| error.within("traffic"))
         };
         (0..)
@@ -259,8 +262,9 @@ impl ScenarioConfig {
             let message = "\"up\" was given: packets from outside go both ways, \"down\" those of the servers";
             return Err(ScenarioError::new("direction", message));
         }
-        let Some(pep) = &flow.pep else { return self.check_packet(flow, &flow.transport, "transport") };
-        let Some(transport) = &pep.transport else { return self.check_packet(flow, &flow.transport, "transport") };
+        let Some(transport) = flow.pep_transport() else {
+            return self.check_packet(flow, &flow.transport, "transport");
+        };
         check_transport(flow, transport).map_err(|error| error.within("pep.transport"))?;
         self.check_packet(flow, transport, "pep.transport")
     }
@@ -327,8 +331,9 @@ impl ScenarioConfig {
         let mut before = 0;
         self.flows.iter().map(move |flow| {
             let first = flow.first_user.unwrap_or(before);
-            before = before.max(first + flow.count);
-            first..first + flow.count
+            let end = first.saturating_add(flow.count);
+            before = before.max(end);
+            first..end
         })
     }
 

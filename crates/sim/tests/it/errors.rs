@@ -108,6 +108,7 @@ fn of_the_return_link() {
         ("access.frame.random_carriers=0", "access.frame.random_carriers", "1 to 100 are possible"),
         ("access.frame.timeslots=0", "access.frame.timeslots", "between 1 and 65536"),
         ("access.frame.duration=0 s", "access.frame.duration", "more than 0 s"),
+        ("access.frame.duration=61 min", "access.frame.duration", "at most 1 h"),
         ("access.frame.timeslots=50", "access.frame.timeslots", "a burst of 536 symbols"),
         ("access.dedicated.es_n0=-20 dB", "access.dedicated.es_n0", "no waveform"),
         ("access.dedicated.waveform=32apsk", "access.dedicated.waveform", "8psk-2/3"),
@@ -183,4 +184,13 @@ fn of_a_path_whose_round_trip_is_not_counted() {
     ];
     assert_refused(LABORATORY, &edits);
     scenario(LABORATORY, &["path.delay=200 h", "duration=10 h"]).check().expect("a delay that can be counted");
+}
+
+/// The samples of series are those of the flows that are expected, of which a user may have many.
+#[test]
+fn of_samples_of_very_many_flows() {
+    let short = "flows.0.traffic={kind=\"short-flows\", interval=\"10 ms\"}";
+    let line = complaint(LABORATORY, &[short, "record.samples=20000"]);
+    assert!(line.starts_with("record.samples: 20000 for each of 2000 flows"), "{line}");
+    scenario(LABORATORY, &[short, "record.samples=10000"]).check().expect("20 million samples");
 }

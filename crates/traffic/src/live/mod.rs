@@ -92,6 +92,12 @@ impl Kind for Live {
         if !(100..=65_535).contains(&self.packet.get()) {
             return refuse("packet", format!("{} was given: must be from 100 B to 65535 B", self.packet));
         }
+        let packets = self.size(0).max(self.size(1)).div_ceil(self.payload()) * u64::from(self.chunk);
+        if packets > MOST_PACKETS {
+            let reason =
+                format!("{} was given: a chunk has up to {packets} packets, {MOST_PACKETS} are possible", self.rate);
+            return refuse("rate", reason);
+        }
         let least = self.frame_time() * u64::from(self.chunk);
         if self.latency < least {
             let reason = format!("{} was given: must be the time of a chunk at least, {least}", self.latency);
@@ -113,7 +119,15 @@ impl Kind for Live {
     }
 }
 
+/// Packets of a chunk, which are handed over together.
+const MOST_PACKETS: u64 = 1_000_000;
+
 impl Live {
+    /// Bytes of media in a full packet.
+    fn payload(&self) -> u64 {
+        self.packet.get() - u64::from(IPV4_UDP_HEADER_BYTES)
+    }
+
     fn frame_time(&self) -> Duration {
         Duration::from_nanos(1_000_000_000 / u64::from(self.fps))
     }
@@ -248,7 +262,7 @@ impl LiveSource {
 
     /// Cuts the next chunk into packets, each with bytes of one frame.
     fn hand_over(&mut self, now: Time) {
-        let payload = self.config.packet.get() - u64::from(IPV4_UDP_HEADER_BYTES);
+        let payload = self.config.payload();
         let (first, end) = (self.frame, self.chunk_end());
         let mut sizes = Vec::new();
         for frame in first..end {

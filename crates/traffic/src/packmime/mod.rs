@@ -8,6 +8,8 @@ mod connection;
 mod fractional;
 mod laws;
 
+use std::ops::RangeInclusive;
+
 use rand::Rng;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -27,7 +29,7 @@ pub struct PackMime {
     /// When arrivals end, from the start of the run; by default at the end of the run.
     pub stop: Option<Duration>,
     /// New connections per second, of all users of the entry together.
-    #[schemars(range(min = 0.0, max = 100_000.0))]
+    #[schemars(range(min = 1.0, max = 100_000.0))]
     pub rate: f64,
     /// The most connections that arrive; by default unlimited.
     pub requests: Option<u32>,
@@ -38,6 +40,10 @@ pub struct PackMime {
     /// Whether some connections carry several requests, as over HTTP/1.1; otherwise each carries one, as over HTTP/1.0.
     pub persistent: bool,
 }
+
+/// The rates of the model. Below the least nearly all times between connections are 0 by its law, and few runs are as
+/// long as the others.
+const RATES: RangeInclusive<f64> = 1.0..=100_000.0;
 
 impl Default for PackMime {
     fn default() -> PackMime {
@@ -55,9 +61,9 @@ impl Default for PackMime {
 
 impl Kind for PackMime {
     fn check(&self) -> Result<(), FieldError> {
-        if !(self.rate > 0.0 && self.rate <= 100_000.0) {
-            let reason =
-                format!("{} was given: must be more than 0 and at most 100000 connections per second", self.rate);
+        if !RATES.contains(&self.rate) {
+            let (least, most) = (RATES.start(), RATES.end());
+            let reason = format!("{} was given: must be from {least} to {most} connections per second", self.rate);
             return Err(FieldError::new("rate", reason));
         }
         if self.requests == Some(0) {

@@ -457,7 +457,8 @@ fn some_connections_persist_over_http_1_1() {
 fn what_cannot_be_is_refused_with_its_name() {
     let refused = |packmime: PackMime| packmime.check().unwrap_err().to_string();
     let size = |bytes| Some(Bytes::new(bytes));
-    assert!(refused(PackMime { rate: 0.0, ..paper() }).starts_with("rate: 0 was given: must be more than 0"));
+    assert!(refused(PackMime { rate: 0.0, ..paper() }).starts_with("rate: 0 was given: must be from 1 to"));
+    assert!(refused(PackMime { rate: 0.99, ..paper() }).starts_with("rate: 0.99"));
     assert!(refused(PackMime { rate: f64::NAN, ..paper() }).starts_with("rate: NaN"));
     assert!(refused(PackMime { requests: Some(0), ..paper() }).starts_with("requests: 0"));
     assert!(
