@@ -2,7 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use units::{Duration, FieldError, Frequency, Time};
+use units::{Duration, FieldError, Frequency, Time, greatest_common_divisor};
 
 /// The frame of the return link: timeslots by carriers, repeated.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -108,11 +108,8 @@ impl FrameConfig {
 
     /// The least number of carriers that hold a whole number of random access blocks.
     pub(crate) fn carrier_step(&self) -> u32 {
-        let (mut a, mut b) = (self.block_slots, self.timeslots);
-        while b > 0 {
-            (a, b) = (b, a % b);
-        }
-        self.block_slots / a
+        let common = greatest_common_divisor(u64::from(self.block_slots), u64::from(self.timeslots));
+        self.block_slots / common as u32
     }
 
     /// The first frame that begins at `now` or later.

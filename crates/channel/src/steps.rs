@@ -2,7 +2,7 @@
 
 use std::ops::RangeInclusive;
 
-use units::{Duration, RowError, Time, number_rows};
+use units::{Duration, RowError, Time, greatest_common_divisor, number_rows};
 
 #[derive(Debug, PartialEq)]
 pub(crate) struct Steps {
@@ -98,12 +98,4 @@ impl Steps {
         };
         Ok(Steps { starts, values, period })
     }
-}
-
-/// `b` may be 0.
-fn greatest_common_divisor(mut a: u64, mut b: u64) -> u64 {
-    while b != 0 {
-        (a, b) = (b, a % b);
-    }
-    a
 }

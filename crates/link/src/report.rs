@@ -1,7 +1,5 @@
 //! The summary of a run on the last hop.
 
-use units::Duration;
-
 use crate::harq::HarqCounters;
 use crate::packet::Dropped;
 use crate::reordering::ReorderingCounters;
@@ -134,9 +132,4 @@ impl ReorderingReport {
 
 fn mean(sum: f64, count: u64) -> Option<f64> {
     (count > 0).then(|| sum / count as f64)
-}
-
-/// `amount` per second; 0 over no time.
-pub(crate) fn per_second(amount: f64, elapsed: Duration) -> f64 {
-    if elapsed.is_zero() { 0.0 } else { amount / elapsed.as_secs_f64() }
 }

@@ -21,7 +21,7 @@ mod satellites;
 mod view;
 
 pub use ground::course::Course;
-pub use ground::place::{Horizon, LookAngles, Place, Station};
+pub use ground::place::{Horizon, Place, Station};
 pub use ground::stations::NamedPlace;
 pub use ground::waypoints::{MovingUser, Waypoint};
 pub use ground::whereabouts::{Gateways, PlacesFile, TrackFile, Whereabouts};
@@ -43,15 +43,13 @@ pub use satellites::constellation::{Constellation, Geometry, LinkPattern, Phasin
 pub use satellites::elements::{ElementOrbits, ElementSet, ElementsError, FRESH_SECONDS};
 pub use satellites::elements_file::ElementsFile;
 pub use satellites::epoch::Epoch;
-pub use satellites::frame::{
-    EARTH_RADIUS, EARTH_ROTATION, GRAVITATIONAL_PARAMETER, J2, Vector, earth_fixed_to_inertial, inertial_to_earth_fixed,
-};
+pub use satellites::frame::{EARTH_RADIUS, EARTH_ROTATION, J2, Vector};
 pub use satellites::handover::{
     FixedEpochs, HandoverPolicy, Highest, Hysteresis, KeepUntilMask, LongestVisibility, ShortestPath,
 };
 pub use satellites::links::Links;
 pub use satellites::presets::{Preset, preset, presets};
 pub use satellites::propagation::{Orbits, WalkerOrbits};
-pub use satellites::sky::{Sky, parse_elements};
+pub use satellites::sky::Sky;
 pub use units::FieldError;
 pub use view::{LOOK_EVERY_S, LatitudeCoverage, Pass, coverage, footprint, highest, passes, sub_satellite};

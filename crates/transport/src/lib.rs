@@ -12,10 +12,10 @@ mod tcp;
 mod udp;
 
 pub use congestion::{CongestionConfig, CongestionController, NewRenoConfig};
-pub use endpoint::external::{ExternalConfig, ExternalEnd};
+pub use endpoint::external::ExternalConfig;
 pub use endpoint::quic::QuicConfig;
 pub use endpoint::tcp::{TcpConfig, TcpEnd};
-pub use endpoint::udp::{UdpConfig, UdpEnd};
+pub use endpoint::udp::UdpConfig;
 pub use endpoint::{
     Act, Answer, EndOptions, Endpoint, Input, Kind, Outline, Payload, Prompt, Reply, SendPacket, Service, Transport,
     TransportConfig, Wake,
@@ -29,4 +29,4 @@ pub use tcp::{
     FastOpenMode, FastOpenOption, Flags, Info, PeerMemory, RtoFloor, RtoRestart, SackBlocks, Segment, Settings, State,
     SynOptions, Transmit, profile_table,
 };
-pub use udp::{Datagram, UdpSender};
+pub use udp::Datagram;

@@ -28,6 +28,14 @@ pub use rows::{NumberRow, RowError, number_rows, numbered_lines};
 pub use text::{ParseQuantityError, Quantity};
 pub use time::{Duration, Time};
 
+/// The greatest common divisor; `b` may be 0.
+pub fn greatest_common_divisor(mut a: u64, mut b: u64) -> u64 {
+    while b != 0 {
+        (a, b) = (b, a % b);
+    }
+    a
+}
+
 /// Speed of light in vacuum, metres per second (exact).
 pub const SPEED_OF_LIGHT: f64 = 299_792_458.0;
 

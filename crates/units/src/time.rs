@@ -97,6 +97,11 @@ impl Duration {
         self.as_nanos_f64() / 1e9
     }
 
+    /// `amount` per second; 0 over no time.
+    pub fn per_second(self, amount: f64) -> f64 {
+        if self.is_zero() { 0.0 } else { amount / self.as_secs_f64() }
+    }
+
     /// Nanoseconds as the nearest floating-point number.
     #[inline]
     pub fn as_nanos_f64(self) -> f64 {

@@ -2,7 +2,6 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use units::FieldError;
 
 use super::{Divide, Kind};
 
@@ -12,10 +11,6 @@ use super::{Divide, Kind};
 pub struct Fixed {}
 
 impl Kind for Fixed {
-    fn check(&self, _carriers: u32, _step: u32) -> Result<(), FieldError> {
-        Ok(())
-    }
-
     fn build(&self, _carriers: u32, random_carriers: u32, _step: u32) -> Box<dyn Divide> {
         Box::new(Constant { random_carriers })
     }

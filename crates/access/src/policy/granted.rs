@@ -2,7 +2,6 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use units::FieldError;
 
 use super::{Kind, SwitchView};
 
@@ -15,10 +14,6 @@ pub struct Granted {
 }
 
 impl Kind for Granted {
-    fn check(&self) -> Result<(), FieldError> {
-        Ok(())
-    }
-
     fn is_dedicated(&self, _before: bool, _view: &SwitchView) -> bool {
         false
     }

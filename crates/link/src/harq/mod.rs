@@ -47,7 +47,9 @@ pub trait Kind {
     ///
     /// # Errors
     /// If a value cannot be.
-    fn check(&self) -> Result<(), FieldError>;
+    fn check(&self) -> Result<(), FieldError> {
+        Ok(())
+    }
 
     /// Fills in the defaults that depend on other options, as a run uses them.
     fn resolve(&mut self) {}

@@ -16,10 +16,6 @@ use crate::packet::PacketRef;
 pub struct UncodedConfig {}
 
 impl Kind for UncodedConfig {
-    fn check(&self) -> Result<(), FieldError> {
-        Ok(())
-    }
-
     fn build(&self, _law: Option<&TransmissionLaw>, streams: UserStreams) -> Result<Box<dyn Harq>, FieldError> {
         Ok(Box::new(Uncoded::new(streams)))
     }

@@ -31,7 +31,7 @@ use crate::packet::{DropReason, FlowNumbers, Output, PacketRef};
 use crate::propagation::Propagation;
 use crate::queue::{Queue, QueueConfig};
 use crate::reordering::{Reordering, ReorderingCounters};
-use crate::report::{HarqReport, LastHopReport, ReorderingReport, per_second};
+use crate::report::{HarqReport, LastHopReport, ReorderingReport};
 use crate::scheduler::choose::Choose;
 use crate::scheduler::classes::Classes;
 use crate::scheduler::{Parts, Scheduler, SchedulerConfig};
@@ -123,7 +123,7 @@ impl LastHop {
         let mut scheduler = |scheduler: &SchedulerConfig, manager: &QueueConfig| {
             let mut queue = |limit| {
                 let rng = streams("queue", numbers.next().expect("endless"));
-                Queue::new(limit, manager.entry().build(&link, rng).expect("checked above"))
+                Queue::new(limit, manager.entry().build(&link, rng))
             };
             scheduler
                 .entry()
@@ -430,11 +430,11 @@ impl LastHop {
             cut_packets: segmentation.map(|counters| counters.cut_packets),
             in_flight: self.in_flight(),
             queue_packets_max: counters.queue_packets_max,
-            coded_bps: per_second(coded_bits, elapsed),
-            useful_bps: per_second(useful_bits, elapsed),
+            coded_bps: elapsed.per_second(coded_bits),
+            useful_bps: elapsed.per_second(useful_bits),
             spectral_efficiency: (coded_bits > 0.0).then(|| useful_bits / coded_bits),
-            utilisation: per_second(self.transmitter.busy_by(end).as_secs_f64(), elapsed),
-            stalled_ratio: per_second(self.transmitter.stalled_by(end).as_secs_f64(), elapsed),
+            utilisation: elapsed.per_second(self.transmitter.busy_by(end).as_secs_f64()),
+            stalled_ratio: elapsed.per_second(self.transmitter.stalled_by(end).as_secs_f64()),
             harq: HarqReport::new(&self.harq()),
             reordering: ReorderingReport::new(self.reordering.counters()),
         }

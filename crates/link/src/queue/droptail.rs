@@ -35,9 +35,9 @@ impl Kind for DropTailConfig {
         self.resolve(link).map(drop)
     }
 
-    fn build(&self, link: &LinkFacts, _rng: Box<dyn Rng + Send>) -> Result<Option<Box<dyn QueueManager>>, FieldError> {
-        let mark_above = self.resolve(link)?;
-        Ok(mark_above.map(|limit| Box::new(Threshold::new(limit)) as Box<dyn QueueManager>))
+    fn build(&self, link: &LinkFacts, _rng: Box<dyn Rng + Send>) -> Option<Box<dyn QueueManager>> {
+        let mark_above = self.resolve(link).expect("checked before");
+        mark_above.map(|limit| Box::new(Threshold::new(limit)) as Box<dyn QueueManager>)
     }
 }
 

@@ -41,41 +41,35 @@ pub trait Kind {
     ///
     /// # Errors
     /// If a value cannot be.
-    fn check(&self, link: &LinkFacts) -> Result<(), FieldError>;
+    fn check(&self, _link: &LinkFacts) -> Result<(), FieldError> {
+        Ok(())
+    }
 
-    /// The manager of one queue; `None` if only the limit acts. `rng` makes its random decisions.
-    ///
-    /// # Errors
-    /// As [`Kind::check`].
-    fn build(&self, link: &LinkFacts, rng: Box<dyn Rng + Send>) -> Result<Option<Box<dyn QueueManager>>, FieldError>;
+    /// The manager of one queue, for options that have passed [`Kind::check`]; `None` if only the limit acts. `rng`
+    /// makes its random decisions.
+    fn build(&self, link: &LinkFacts, rng: Box<dyn Rng + Send>) -> Option<Box<dyn QueueManager>>;
 }
 
 /// Decides which packets of one queue are marked or dropped although there is room.
 pub trait QueueManager: Send {
     /// `packet` arrives at a queue with the backlog `waiting`; where there are two, that of its lane. Also called for a
     /// packet that then finds no room.
-    fn on_arrival(&mut self, now: Time, packet: &PacketRef, waiting: Backlog) -> Decision {
-        let _ = (now, packet, waiting);
+    fn on_arrival(&mut self, _now: Time, _packet: &PacketRef, _waiting: Backlog) -> Decision {
         Decision::Pass
     }
 
     /// `packet` leaves after it `waited` so long, with the backlog `left` behind it, where there are two queues in its
     /// lane. If it is dropped, the next one follows.
-    fn on_departure(&mut self, now: Time, packet: &PacketRef, waited: Duration, left: Backlog) -> Decision {
-        let _ = (now, packet, waited, left);
+    fn on_departure(&mut self, _now: Time, _packet: &PacketRef, _waited: Duration, _left: Backlog) -> Decision {
         Decision::Pass
     }
 
     /// The queue is empty since `at`, because its last packets were dropped elsewhere: after a time limit, or to make
     /// room. The call may be late but is in order: no packet arrived or left since `at`.
-    fn on_emptied(&mut self, at: Time) {
-        let _ = at;
-    }
+    fn on_emptied(&mut self, _at: Time) {}
 
     /// The queue is empty and that of another satellite from now on: the manager's state no longer applies.
-    fn reset(&mut self, now: Time) {
-        let _ = now;
-    }
+    fn reset(&mut self, _now: Time) {}
 
     /// Whether it keeps packets in two queues side by side; constant. If not, the next three are never called.
     fn is_dual(&self) -> bool {
@@ -83,8 +77,7 @@ pub trait QueueManager: Send {
     }
 
     /// The queue of `packet`; the same at its arrival and its departure.
-    fn lane(&self, packet: &PacketRef) -> Lane {
-        let _ = packet;
+    fn lane(&self, _packet: &PacketRef) -> Lane {
         Lane::Classic
     }
 
@@ -95,9 +88,7 @@ pub trait QueueManager: Send {
 
     /// Called before a packet arrives, leaves or is dropped at `now`: since the last such event these were the first
     /// packets.
-    fn on_progress(&mut self, now: Time, heads: Heads) {
-        let _ = (now, heads);
-    }
+    fn on_progress(&mut self, _now: Time, _heads: Heads) {}
 
     /// Whether [`QueueManager::on_departure`] may drop; constant.
     fn drops_at_departure(&self) -> bool {

@@ -97,8 +97,8 @@ impl Kind for RedConfig {
         self.resolve(link).map(drop)
     }
 
-    fn build(&self, link: &LinkFacts, rng: Box<dyn Rng + Send>) -> Result<Option<Box<dyn QueueManager>>, FieldError> {
-        Ok(Some(Box::new(Red::new(self, link, rng)?)))
+    fn build(&self, link: &LinkFacts, rng: Box<dyn Rng + Send>) -> Option<Box<dyn QueueManager>> {
+        Some(Box::new(Red::new(self, link, rng).expect("checked before")))
     }
 }
 

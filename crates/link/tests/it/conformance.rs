@@ -50,7 +50,7 @@ fn queue_json(kind: &str) -> serde_json::Value {
 
 fn manager(kind: &str) -> Option<Box<dyn QueueManager>> {
     let config: QueueConfig = serde_json::from_value(queue_json(kind)).expect("valid options");
-    config.entry().build(&LINK, rng(9)).unwrap()
+    config.entry().build(&LINK, rng(9))
 }
 
 fn scheduler(kind: &str, queue: &str, limit: Option<Duration>) -> Box<dyn Scheduler> {

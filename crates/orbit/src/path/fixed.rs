@@ -20,10 +20,6 @@ pub struct FixedPath {
 }
 
 impl Kind for FixedPath {
-    fn check(&self) -> Result<(), FieldError> {
-        Ok(())
-    }
-
     fn delays(&self, _duration: Duration, _files: &mut dyn Files) -> Result<DelayTrace, FieldError> {
         Ok(DelayTrace::fixed(self.delay))
     }

@@ -37,7 +37,9 @@ pub trait Kind {
     ///
     /// # Errors
     /// Names the field within the path, what was given and what is allowed.
-    fn check(&self) -> Result<(), FieldError>;
+    fn check(&self) -> Result<(), FieldError> {
+        Ok(())
+    }
 
     /// Fills in the defaults that depend on other options, as a run uses them.
     fn resolve(&mut self) {}

@@ -172,7 +172,7 @@ flow_columns! {
         /// Data that the receiving application got, in order and once (of UDP: what arrived), divided by the time from
         /// the opening of the flow to the end of the run (or to the last delivery of a finished transfer or call).
         /// Headers and retransmissions do not count.
-        goodput_bps: f64 = |f| per_second(f.delivered_bytes as f64 * 8.0, f.active());
+        goodput_bps: f64 = |f| f.active().per_second(f.delivered_bytes as f64 * 8.0);
         /// Packets with data that the sender sent, retransmissions included.
         "Packets sent" sent_packets: u64 = |f| f.record.sent_packets;
         /// Packets with data that arrived at the receiver, duplicates and late ones included, whether or not the
@@ -306,11 +306,6 @@ flow_columns! {
         /// reports are those of its own two ends.
         [optional] pep: Option<Box<PepSummary>> = |f| f.pep.clone().map(Box::new);
     }
-}
-
-/// `amount` per second; 0 in no time.
-pub(crate) fn per_second(amount: f64, time: Duration) -> f64 {
-    if time.is_zero() { 0.0 } else { amount / time.as_secs_f64() }
 }
 
 pub(crate) fn mean_s(sum: Duration, count: u64) -> Option<f64> {

@@ -193,8 +193,7 @@ impl Row<'_> {
     /// Bits per second of the interval.
     fn bps(&self, bits: u64) -> f64 {
         let from = self.before().map_or(Time::ZERO, |before| before.series.times[before.i]);
-        let seconds = self.series.times[self.i].since(from).as_secs_f64();
-        if seconds > 0.0 { bits as f64 / seconds } else { 0.0 }
+        self.series.times[self.i].since(from).per_second(bits as f64)
     }
 }
 

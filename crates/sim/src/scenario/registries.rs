@@ -51,20 +51,17 @@ const ACCESS_TABLES: &[&str] = &["access", "access.frame", "access.random", "acc
 
 /// Tables with options, each called by the last step of its path.
 fn tables(root: &Json, name: &'static str, key: &'static str, paths: &[&str]) -> Registry {
-    let table = |path: &&str| {
-        let schemas = path.split('.').fold(vec![root], |schemas, step| {
-            schemas.into_iter().flat_map(|schema| schemas_below(root, schema, step)).collect()
-        });
-        choice(root, path.rsplit('.').next().unwrap_or(path), schemas[0])
-    };
+    let table = |path: &&str| choice(root, path.rsplit('.').next().unwrap_or(path), schemas_at(root, path)[0]);
     Registry { name, key, entries: paths.iter().map(table).collect() }
 }
 
 /// Adds the profiles of TCP: the transport's options, each with the value that a profile gives it where it is left
 /// open.
 fn add_profiles(all: &mut [Registry]) {
-    let tcp =
-        all.iter().find(|registry| registry.name == "transports").map(|registry| registry.entries[0].options.clone());
+    // TCP is the transport that has profiles.
+    let has_profile = |entry: &&Choice| entry.options.iter().any(|option| option.name == "profile");
+    let transports = all.iter().find(|registry| registry.name == "transports");
+    let tcp = transports.and_then(|registry| registry.entries.iter().find(has_profile)).map(|tcp| tcp.options.clone());
     let profiles = all.iter_mut().find(|registry| registry.name == "profiles");
     let (Some(tcp), Some(profiles)) = (tcp, profiles) else { return };
     for (name, values) in transport::profile_table() {
@@ -98,12 +95,16 @@ fn allow_short_forms(schema: &mut Json) {
     }
 }
 
-fn registry(root: &Json, name: &'static str, path: &'static str) -> Registry {
-    let schemas = path.split('.').fold(vec![root], |schemas, step| {
+/// The schemas of the values that may stand at a path of keys.
+fn schemas_at<'a>(root: &'a Json, path: &str) -> Vec<&'a Json> {
+    path.split('.').fold(vec![root], |schemas, step| {
         schemas.into_iter().flat_map(|schema| schemas_below(root, schema, step)).collect()
-    });
+    })
+}
+
+fn registry(root: &Json, name: &'static str, path: &'static str) -> Registry {
     let mut entries: Vec<Choice> = Vec::new();
-    for schema in schemas {
+    for schema in schemas_at(root, path) {
         let more = match tagged_choices(schema) {
             Some(choices) => choices.into_iter().map(|(name, schema)| choice(root, name, schema)).collect(),
             None => names_of(schema),

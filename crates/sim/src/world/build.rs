@@ -116,13 +116,11 @@ pub fn path_course(path: &PathConfig, streams: &Streams, duration: Duration) -> 
 
 fn long_path(plan: &Plan, streams: &Streams) -> LongPath {
     let path = &plan.config().path;
-    let jitter = path.entry().jitter().map(|jitter| {
-        let chances = [streams.stream("path.jitter", 0), streams.stream("path.jitter", 1)];
-        (jitter.clone(), chances)
-    });
+    let chances = |purpose| [streams.stream(purpose, 0), streams.stream(purpose, 1)];
+    let jitter = path.entry().jitter().map(|jitter| (jitter.clone(), chances("path.jitter")));
     let own = path_course(path, streams, plan.config().duration);
     let course = own.map_or_else(|| Arc::clone(&plan.path), |trace| Arc::new(PathPlan::of(trace)));
-    LongPath::new(path, course, jitter).with_losses([streams.stream("path.loss", 0), streams.stream("path.loss", 1)])
+    LongPath::new(path, course, jitter, chances("path.loss"))
 }
 
 fn last_hop(plan: &Plan, streams: Streams, choosers: &mut Choosers<'_>) -> Result<LastHop, ScenarioError> {

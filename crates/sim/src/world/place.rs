@@ -340,24 +340,30 @@ impl Place {
         self.path.follow_gateways();
     }
 
-    /// Another satellite serves the users from now on, or none does, or the path begins at another gateway: whether
-    /// that is so.
+    /// Hands the events of the path's service that are due to the last hop and to the recorder. Returns whether the
+    /// path begins at another gateway from now on.
     pub(super) fn hand_over(&mut self, now: Time, recorder: &mut Recorder) -> bool {
         let mut has_moved = false;
         while let Some(event) = self.path.service.poll_event(now) {
             let kind = match event {
-                Event::HandOver { .. } => EventKind::HandOver,
-                Event::Halt => EventKind::Halt,
-                Event::Resume => EventKind::Resume,
-                Event::Gateway => EventKind::Gateway,
+                Event::HandOver { resume, transfer } => {
+                    self.last_hop.hand_over(now, resume, transfer);
+                    EventKind::HandOver
+                }
+                Event::Halt => {
+                    self.last_hop.halt(now);
+                    EventKind::Halt
+                }
+                Event::Resume => {
+                    self.last_hop.resume(now);
+                    EventKind::Resume
+                }
+                Event::Gateway => {
+                    has_moved = true;
+                    EventKind::Gateway
+                }
             };
             recorder.happened(now, kind, None);
-            match event {
-                Event::HandOver { resume, transfer } => self.last_hop.hand_over(now, resume, transfer),
-                Event::Halt => self.last_hop.halt(now),
-                Event::Resume => self.last_hop.resume(now),
-                Event::Gateway => has_moved = true,
-            }
         }
         has_moved
     }

@@ -19,7 +19,7 @@ use crate::packet::Way;
 use crate::plan::Plan;
 use crate::record::drops::{Loss, PathLoss};
 use crate::record::flow::FlowRecord;
-use crate::record::flow_summary::{FlowFacts, mean_s, per_second};
+use crate::record::flow_summary::{FlowFacts, mean_s};
 use crate::record::recorder::Taps;
 use crate::record::watch::Watch;
 use crate::record::{
@@ -148,7 +148,7 @@ impl World {
             *first = opened_at.min(*first);
             *delivered += flow.delivered_bytes;
         }
-        let goodput = |&(first, delivered): &(Time, u64)| per_second(delivered as f64 * 8.0, self.now.since(first));
+        let goodput = |&(first, delivered): &(Time, u64)| self.now.since(first).per_second(delivered as f64 * 8.0);
         UsersSummary::new(&users.values().map(goodput).collect::<Vec<_>>())
     }
 

@@ -89,7 +89,7 @@ mod tests {
         server.handle(Time::ZERO, Input::Acted, &mut blank, &mut send);
         let numbers: Vec<_> = sent
             .iter()
-            .map(|(payload, sent_before)| (payload.sequence(), payload.wire_bytes(), *sent_before))
+            .map(|(payload, sent_before)| (payload.sequence(), payload.outline().bytes, *sent_before))
             .collect();
         assert_eq!(numbers, [(0, 1500, 0), (1, 40, 0)]);
         sent[0].0.set_ecn(Ecn::Ce);

@@ -206,11 +206,11 @@ pub enum Payload {
 /// The properties of a payload that a network asks for, all at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Outline {
-    /// [`Payload::wire_bytes`].
+    /// Bytes of the whole IP packet.
     pub bytes: u32,
     /// [`Payload::ecn`].
     pub ecn: Ecn,
-    /// [`Payload::has_data`].
+    /// Whether it carries data of the application.
     pub has_data: bool,
     /// The number of the user's address in its IP header: how often that has changed before.
     pub address: u32,
@@ -241,31 +241,14 @@ impl Payload {
         outline
     }
 
-    /// Bytes of the whole IP packet.
-    #[inline]
-    pub fn wire_bytes(&self) -> u32 {
-        match self {
-            Payload::Tcp(segment) => segment.wire_bytes(),
-            Payload::Udp(datagram) => datagram.wire_bytes(),
-            Payload::Quic(packet) => packet.wire_bytes(),
-            Payload::External(packet) => packet.bytes,
-        }
-    }
-
-    /// Whether it carries data of the application.
-    #[inline]
-    pub fn has_data(&self) -> bool {
-        match self {
-            Payload::Tcp(segment) => segment.has_data(),
-            Payload::Udp(_) | Payload::External(_) => true,
-            Payload::Quic(packet) => packet.has_data(),
-        }
-    }
-
     /// Whether the application may get data by it: it has some, or is a SYN, which data that came earlier wait for.
     #[inline]
     pub fn brings_data(&self) -> bool {
-        self.has_data() || matches!(self, Payload::Tcp(segment) if segment.flags.has(crate::Flags::SYN))
+        match self {
+            Payload::Tcp(segment) => segment.has_data() || segment.flags.has(crate::Flags::SYN),
+            Payload::Quic(packet) => packet.has_data(),
+            Payload::Udp(_) | Payload::External(_) => true,
+        }
     }
 
     /// The numbers of the datagrams of the application that it carries.

@@ -118,7 +118,7 @@ mod tests {
         let mut send = |payload: &mut Payload, sent_before| sent.push((payload.clone(), sent_before));
         server.handle(Time::ZERO, Input::Acted, &mut blank, &mut send);
         assert_eq!(
-            sent.iter().map(|(payload, sent_before)| (payload.wire_bytes(), *sent_before)).collect::<Vec<_>>(),
+            sent.iter().map(|(payload, sent_before)| (payload.outline().bytes, *sent_before)).collect::<Vec<_>>(),
             [(200, 0), (48, 0)]
         );
         let answers = sent

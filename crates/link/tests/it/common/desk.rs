@@ -115,7 +115,7 @@ impl Desk {
     ) -> Desk {
         let config: SchedulerConfig = serde_json::from_value(options).expect("valid options");
         let link = LinkFacts { rate: RATE, base_rtt: Duration::from_secs(10), users };
-        let mut queue = |limit| Queue::new(limit, QueueConfig::default().entry().build(&link, super::rng(1)).unwrap());
+        let mut queue = |limit| Queue::new(limit, QueueConfig::default().entry().build(&link, super::rng(1)));
         let scheduler = config.entry().build(&mut Parts { link: &link, queue: &mut queue, choosers }).unwrap();
         let painted: Painted = Arc::new(Mutex::new(vec![CLEAR; users]));
         let canvas = |user| Box::new(Canvas { user, painted: Arc::clone(&painted) }) as Box<dyn Channel>;

@@ -61,27 +61,27 @@ pub(super) struct LongPath {
 }
 
 impl LongPath {
-    /// `config` is what `plan` is made from.
-    pub(super) fn new(config: &PathConfig, plan: Arc<PathPlan>, jitter: Option<(Jitter, [Generator; 2])>) -> LongPath {
-        let rates = plan.trace.measured().rate_up.clone();
+    /// `config` is what `plan` is made from. `chances`: random numbers for the losses that the path may have.
+    pub(super) fn new(
+        config: &PathConfig,
+        plan: Arc<PathPlan>,
+        jitter: Option<(Jitter, [Generator; 2])>,
+        chances: [Generator; 2],
+    ) -> LongPath {
+        let measured = plan.trace.measured();
+        let loses = measured.loss_down.is_some() || measured.loss_up.is_some();
+        let rates = measured.rate_up.clone();
         LongPath {
             constant: plan.constant.filter(|_| jitter.is_none()),
             jitter,
             stretches: [&*plan, plan.uplink()].map(|plan| plan.trace.stretch(Time::ZERO)),
             lanes: [Lane::new(config), Lane::new(config)],
-            chances: None,
+            chances: loses.then_some(chances),
             rated: rates.map(|rates| RatedUplink::new(rates, config.entry().uplink_buffer())),
             service: Service::new(plan.trace.intervals(), config.entry().at_handover()),
             stranded: 0,
             plan,
         }
-    }
-
-    /// With random numbers for the losses that the path has, if it has any.
-    pub(super) fn with_losses(self, chances: [Generator; 2]) -> LongPath {
-        let measured = self.plan.trace.measured();
-        let loses = measured.loss_down.is_some() || measured.loss_up.is_some();
-        LongPath { chances: loses.then_some(chances), ..self }
     }
 
     /// When a packet of `bytes` arrives that enters at `now` towards the users, at their satellite; instants never go
@@ -263,6 +263,11 @@ mod tests {
 
     const HOUR: Duration = Duration::from_secs(3600);
 
+    fn chances() -> [Generator; 2] {
+        let streams = engine::Streams::new(1);
+        [streams.stream("path.loss", 0), streams.stream("path.loss", 1)]
+    }
+
     /// Half around the world over 66 satellites, one hour, with more of a path.
     fn path(more: &str) -> LongPath {
         let text = format!(
@@ -273,7 +278,7 @@ mod tests {
         let config: PathConfig = toml::from_str(&text).unwrap();
         let constellation = config.entry().constellation().expect("a constellation");
         let trace = constellation.trace(HOUR).unwrap();
-        LongPath::new(&config, Arc::new(PathPlan::of(trace)), None)
+        LongPath::new(&config, Arc::new(PathPlan::of(trace)), None, chances())
     }
 
     fn ms(millis: u64) -> Duration {
@@ -345,7 +350,7 @@ mod tests {
         let config: PathConfig = toml::from_str(text).unwrap();
         let constellation = config.entry().constellation().expect("a constellation");
         let trace = constellation.trace(HOUR * 12).unwrap();
-        let mut path = LongPath::new(&config, Arc::new(PathPlan::of(trace.clone())), None);
+        let mut path = LongPath::new(&config, Arc::new(PathPlan::of(trace.clone())), None, chances());
         let mut hop = path.plan.propagation().unwrap();
         let intervals = trace.intervals().windows(2);
         let back = intervals
