@@ -175,7 +175,8 @@ units::report! {
 }
 
 units::report! {
-    /// The player's experience of a game. Packets in flight at the end are neither received nor lost.
+    /// The player's experience of a game; `down` is from the server to the player, also where the user is the server.
+    /// Packets in flight at the end are neither received nor lost.
     #[derive(Copy)]
     pub struct GameReport {
         /// Updates that the server sent.

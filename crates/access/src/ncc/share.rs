@@ -29,7 +29,7 @@ struct Candidate {
 }
 
 impl Share {
-    /// For so many terminals.
+    /// The division among `terminals` terminals.
     pub(super) fn new(terminals: usize) -> Share {
         Share { behind: vec![0.0; terminals], candidates: Vec::new(), granted: Vec::new() }
     }

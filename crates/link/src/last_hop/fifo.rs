@@ -40,7 +40,7 @@ pub(super) struct Scheduled {
 }
 
 impl Fifo {
-    /// That of an idle last hop.
+    /// Without packets.
     pub(super) fn new(limit: Limit, delay: Duration) -> Fifo {
         Fifo {
             limit,

@@ -27,7 +27,7 @@ pub(super) struct Transmitter {
 }
 
 impl Transmitter {
-    /// That of an idle last hop.
+    /// Has sent nothing.
     pub(super) fn new(rate: BitRate) -> Transmitter {
         Transmitter {
             rate,

@@ -44,7 +44,7 @@ pub(crate) struct Capture {
     error: Option<io::Error>,
 }
 
-/// Between whom the packets of a flow go.
+/// The hosts between which the packets of a flow go.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct FlowEnds {
     pub(crate) user: u32,

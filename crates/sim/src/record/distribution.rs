@@ -42,7 +42,7 @@ const DIGIT_BITS: u32 = 11;
 const HALF: usize = 1 << (DIGIT_BITS - 1);
 /// Stands for delays from here on, more than an hour: these are known to three digits.
 const LONG: u32 = u32::MAX;
-/// Counters are added by so many.
+/// The list of counters grows by this many.
 const STEP: usize = 16;
 
 impl Distribution {

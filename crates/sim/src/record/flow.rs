@@ -62,7 +62,7 @@ impl FlowRecord {
         self.spurious.get_or_insert_default().on_retransmission(sequence, sent_before, received);
     }
 
-    /// Whether it follows any segment, and is to be told of their arrival.
+    /// Whether a retransmitted segment is followed, so that arrivals must be told.
     #[inline(always)]
     pub(crate) fn follows(&self) -> bool {
         self.spurious.as_ref().is_some_and(|spurious| spurious.follows())

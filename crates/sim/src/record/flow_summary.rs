@@ -17,7 +17,7 @@ const PART: usize = 256;
 pub(crate) struct FlowFacts<'a> {
     pub(crate) id: u32,
     pub(crate) user: u32,
-    pub(crate) upward: bool,
+    pub(crate) upload: bool,
     pub(crate) traffic: &'static str,
     pub(crate) transport: &'static str,
     pub(crate) congestion: Option<&'a str>,
@@ -162,7 +162,7 @@ flow_columns! {
         /// Number of the user at its end. Each has a channel and a terminal of its own.
         user: u32 = |f| f.user;
         /// Where its data go: `down` to the user, or `up` over the [return link](models/return-link.md).
-        direction: &'static str = |f| if f.upward { "up" } else { "down" };
+        direction: &'static str = |f| if f.upload { "up" } else { "down" };
         /// The flow's traffic: the kind of `flows.N.traffic`.
         traffic: &'static str = |f| f.traffic;
         /// The kind of its transport over the satellites: `tcp`, `udp`, `quic` or `external`.

@@ -50,7 +50,7 @@ enum Event {
     Marked,
 }
 
-/// Told from the flow's number in the digest: an event on the ground before the gateway.
+/// The bit of a flow's number in the digest that is set for events of the terrestrial link.
 const ON_THE_GROUND: u32 = 1 << 31;
 
 impl Recorder {

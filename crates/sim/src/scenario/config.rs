@@ -37,7 +37,7 @@ pub struct ScenarioConfig {
     /// send is only delayed, as on the path and the last hop.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub access: Option<AccessConfig>,
-    /// Who sends what to whom.
+    /// The flows: their users, traffic and transport.
     #[schemars(length(min = 1))]
     pub flows: Vec<FlowConfig>,
     /// What is recorded along the run; it does not change the run.

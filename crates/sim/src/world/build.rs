@@ -64,7 +64,7 @@ pub(crate) fn build(plan: &Plan, seed: u64, scripts: &mut dyn Scripts) -> Result
     let series = record.series.then(|| Series::new(record.interval, record.most_samples(flows.len()), flows.len()));
     let listeners = flows.iter().map(|flow| config.flows[flow.kind as usize].traffic.entry().listener());
     let recorder = Recorder::new(listeners, series);
-    let places = flows.iter().filter(|flow| kinds[flow.kind as usize].protocol.follows_gateways());
+    let places = flows.iter().filter(|flow| kinds[flow.kind as usize].transport.follows_gateways());
     let places: BTreeSet<u32> = places.map(|flow| kinds[flow.kind as usize].place).collect();
     places.into_iter().for_each(|place| network.place(place).follow_gateways());
     if let (Some(timer), [place]) = (shortest_timer_of_users(config, &kinds), network.places.as_mut_slice()) {
@@ -93,8 +93,8 @@ fn shortest_timer_of_users(config: &ScenarioConfig, kinds: &[FlowKind]) -> Optio
     let shortest = |(entry, kind): (&FlowConfig, &FlowKind)| {
         if !entry.traffic.entry().needs().only_takes() || entry.pep.is_some() || kind.upload {
             None
-        } else if kind.protocol.answers() {
-            kind.protocol.shortest_timer()
+        } else if kind.transport.answers() {
+            kind.transport.shortest_timer()
         } else {
             Some(Duration::MAX)
         }
@@ -171,14 +171,14 @@ fn flows(
     let mut before: u64 = 0;
     let entries = (0..).zip(&config.flows).zip(&plan.flows).zip(config.users_of_flows());
     for (((number, entry), FlowPlan { class, pep }), users) in entries {
-        let Supplied { protocol, pep, traffic } =
+        let Supplied { transport, pep, traffic } =
             supplied(config, entry, pep.as_ref(), scripts).map_err(|error| error.within(&format!("flows.{number}")))?;
         made.kinds.push(FlowKind {
             upload: entry.direction == FlowDirection::Up,
             class: *class,
             traffic: entry.traffic.kind(),
-            transport: entry.satellite_transport().kind(),
-            protocol,
+            transport_kind: entry.satellite_transport().kind(),
+            transport,
             place: 0,
         });
         // Drawn from even when the spread is zero: another spread moves no other draw.
@@ -209,7 +209,7 @@ fn flows(
 
 /// What an entry of flows is made from, with the code that it names.
 struct Supplied {
-    protocol: Arc<dyn Transport>,
+    transport: Arc<dyn Transport>,
     pep: Option<PepPlan>,
     traffic: TrafficConfig,
 }
@@ -220,16 +220,16 @@ fn supplied(
     pep: Option<&PepPlan>,
     scripts: &mut dyn Scripts,
 ) -> Result<Supplied, ScenarioError> {
-    let mut transport = |own: Arc<dyn Transport>| {
+    let mut with_code = |own: Arc<dyn Transport>| {
         let supplied = own.supplied(&mut |name| scripts.controller(name)).map_err(|error| error.within("transport"))?;
         Ok(supplied.unwrap_or(own))
     };
-    let protocol = transport(entry.satellite_transport().entry().build(config.default_packet_bytes()))?;
-    let of_pep = |pep: &PepPlan| Ok(PepPlan { transport: transport(Arc::clone(&pep.transport))?, ..*pep });
+    let transport = with_code(entry.satellite_transport().entry().build(config.default_packet_bytes()))?;
+    let of_pep = |pep: &PepPlan| Ok(PepPlan { transport: with_code(Arc::clone(&pep.transport))?, ..*pep });
     let pep = pep.map(of_pep).transpose()?;
     let mut traffic = entry.traffic.clone();
     traffic.entry_mut().supply(&mut |name| scripts.source(name)).map_err(|error| error.within("traffic"))?;
-    Ok(Supplied { protocol, pep, traffic })
+    Ok(Supplied { transport, pep, traffic })
 }
 
 impl Flows {
@@ -254,7 +254,7 @@ impl Flows {
             user,
             place: kind.place,
             class: kind.class,
-            payload_bytes: kind.protocol.payload_bytes(),
+            payload_bytes: kind.transport.payload_bytes(),
             links: [Way::Forward, Way::Backward].map(|way| Link::over_satellites(way, kind.upload)),
             delay: Duration::ZERO,
             address: 0,
@@ -266,7 +266,7 @@ impl Flows {
             [Way::Forward, Way::Backward].map(|way| if proxy.is_some() && way == of_gateway { relay } else { reader })
         };
         let (own, satellite) = (entropy("flow.congestion", flow), readers(site.of_user.back()));
-        let connection = self.connections.add(site, &kind.protocol, own, satellite, schedule);
+        let connection = self.connections.add(site, &kind.transport, own, satellite, schedule);
         let proxy = proxy.map(|PepPlan { delay, transport, buffer }| {
             let (delay, payload_bytes) = (*delay, transport.payload_bytes());
             let site = Site { links: [Link::Terrestrial; 2], delay, payload_bytes, ..site };

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use engine::MachineId;
-use transport::{Act, Answer, EndOptions, Input, Lifetime, Prompt, Reply, Transport, Wake};
+use transport::{Act, Answer, EndOptions, Endpoint, Input, Lifetime, Prompt, Reply, Transport, Wake};
 use units::{Bytes, Time};
 
 use super::log::Log;
@@ -19,16 +19,16 @@ use crate::record::series::FlowSample;
 /// The two endpoints of a connection.
 pub(super) struct Connection {
     site: Site,
-    /// That whose packets go forward, and the other.
-    ends: [Endpoint; 2],
+    /// By the [`Way`] of the packets that each sends.
+    ends: [End; 2],
     /// What the ends are made from when it is opened, and the entropy of each.
     transport: Arc<dyn Transport>,
     entropy: [u64; 2],
 }
 
 /// One end of a connection.
-pub(super) struct Endpoint {
-    protocol: Box<dyn transport::Endpoint>,
+pub(super) struct End {
+    endpoint: Box<dyn Endpoint>,
     reader: Reader,
     machine: MachineId,
     /// Where its log is written, if it keeps one.
@@ -83,10 +83,10 @@ impl Connections {
     ) -> u32 {
         let connection = self.connections.len() as u32;
         let mut end = |way: Way| {
-            let (protocol, reader) = (transport.unopened_end(), readers[way as usize]);
+            let (endpoint, reader) = (transport.unopened_end(), readers[way as usize]);
             let (delivered_bytes, acknowledged_bytes) = (0, 0);
             let machine = schedule.add(Machine::of(EndpointId { connection, way }));
-            Endpoint { protocol, reader, machine, log: None, window: 0, delivered_bytes, acknowledged_bytes }
+            End { endpoint, reader, machine, log: None, window: 0, delivered_bytes, acknowledged_bytes }
         };
         let ends = [end(Way::Forward), end(Way::Backward)];
         self.connections.push(Connection { site, ends, transport: Arc::clone(transport), entropy });
@@ -131,7 +131,7 @@ impl Connections {
     }
 
     #[inline]
-    pub(super) fn end(&self, id: EndpointId) -> &Endpoint {
+    pub(super) fn end(&self, id: EndpointId) -> &End {
         &self.connections[id.connection as usize].ends[id.way as usize]
     }
 
@@ -143,8 +143,8 @@ impl Connections {
         let way = if opened.transport.opens_at_user() { opened.site.of_user } else { way };
         let options = [way, way.back()].map(|way| opened.options(way, held));
         if let Some([opens, accepts]) = opened.transport.open(now, options) {
-            opened.ends[way as usize].protocol = opens;
-            opened.ends[way.back() as usize].protocol = accepts;
+            opened.ends[way as usize].endpoint = opens;
+            opened.ends[way.back() as usize].endpoint = accepts;
         }
         EndpointId { connection, way }
     }
@@ -154,7 +154,7 @@ impl Connections {
         let mut changed = Vec::new();
         for (connection, Connection { site, ends, .. }) in (0..).zip(&mut self.connections) {
             let way = site.of_user;
-            if site.place == place && site.link(way) == Link::Uplink && ends[way as usize].protocol.change_address(now)
+            if site.place == place && site.link(way) == Link::Uplink && ends[way as usize].endpoint.change_address(now)
             {
                 site.address += 1;
                 changed.push(EndpointId { connection, way });
@@ -167,30 +167,30 @@ impl Connections {
     /// connection that knows something.
     pub(super) fn recall(&mut self, EndpointId { connection, way }: EndpointId) {
         let Connection { site, ends, .. } = &self.connections[connection as usize];
-        if ends[way as usize].protocol.memory().is_none() {
+        if ends[way as usize].endpoint.memory().is_none() {
             return;
         }
         let hosts = (way == site.of_user, site.link(way) == Link::Terrestrial, site.user);
         let earlier = self.by_hosts.entry(hosts).or_default();
-        let protocol = |connection: u32| &self.connections[connection as usize].ends[way as usize].protocol;
-        let memory = |&connection: &u32| protocol(connection).memory().filter(|memory| memory.has_cookie());
+        let endpoint = |connection: u32| &self.connections[connection as usize].ends[way as usize].endpoint;
+        let memory = |&connection: &u32| endpoint(connection).memory().filter(|memory| memory.has_cookie());
         let known = earlier.iter().rposition(|connection| memory(connection).is_some());
         let told = known.and_then(|at| memory(&earlier[at]));
         earlier.drain(..known.unwrap_or(0));
         earlier.push(connection);
         if let Some(told) = told {
-            self.connections[connection as usize].ends[way as usize].protocol.recall(told);
+            self.connections[connection as usize].ends[way as usize].endpoint.recall(told);
         }
     }
 
     /// An application acts at an endpoint, which is to be entered then.
     pub(super) fn act(&mut self, now: Time, id: EndpointId, act: Act) {
-        self.connections[id.connection as usize].ends[id.way as usize].protocol.act(now, act);
+        self.connections[id.connection as usize].ends[id.way as usize].endpoint.act(now, act);
     }
 
     /// The next stream on which more has arrived at an endpoint, and how much in all.
     pub(super) fn poll_stream(&mut self, id: EndpointId) -> Option<(u32, u64)> {
-        self.connections[id.connection as usize].ends[id.way as usize].protocol.poll_stream()
+        self.connections[id.connection as usize].ends[id.way as usize].endpoint.poll_stream()
     }
 
     /// What an endpoint is asked to answer is in a slot, and the answer is sent from there. Returns whether that is so;
@@ -233,7 +233,7 @@ impl Connections {
         if matches!(prompt, Prompt::Packet) && !end.reader.only_takes(payload) {
             return Answered::Refused;
         }
-        let (sent, last) = match end.protocol.answer(now, prompt, payload) {
+        let (sent, last) = match end.endpoint.answer(now, prompt, payload) {
             Reply::Brief { sent, delivered } => {
                 let advanced = end.advance(now, id.way, site, delivered, under);
                 debug_assert!(!advanced || end.reader == Reader::Sink, "an application is told of data");
@@ -248,7 +248,7 @@ impl Connections {
             Reply::Refused => return Answered::Refused,
         };
         match sent {
-            Some(sent_before) => under.launch(now, id, site, Written { slot, sent_before, last }, &*peer.protocol),
+            Some(sent_before) => under.launch(now, id, site, Written { slot, sent_before, last }, &*peer.endpoint),
             None => {
                 under.ledger.packets.release(slot);
                 if matches!(prompt, Prompt::More) {
@@ -272,14 +272,14 @@ impl Connections {
         let mut sent = false;
         let Connection { site, ends: [server, user], .. } = &mut self.connections[id.connection as usize];
         let (end, peer) = if id.way == Way::Forward { (server, user) } else { (user, server) };
-        let answer = end.protocol.handle(now, input, &mut self.blank, &mut |payload, sent_before| {
+        let answer = end.endpoint.handle(now, input, &mut self.blank, &mut |payload, sent_before| {
             let slot = under.ledger.packets.reserve();
             under.ledger.packets.exchange(slot, payload);
-            under.launch(now, id, site, Written { slot, sent_before, last: false }, &*peer.protocol);
+            under.launch(now, id, site, Written { slot, sent_before, last: false }, &*peer.endpoint);
             sent = true;
         });
         if let Some(log) = &mut end.log {
-            log.take(&mut *end.protocol);
+            log.take(&mut *end.endpoint);
         }
         let advanced = end.note(now, id, site, &answer, under);
         if sent {
@@ -292,24 +292,24 @@ impl Connections {
 impl Connection {
     /// What the end whose packets go `way` is opened with. `held`: what it holds at most if a proxy reads there.
     fn options(&self, way: Way, held: Option<Bytes>) -> EndOptions {
-        let Endpoint { reader, log, .. } = self.end(way);
+        let End { reader, log, .. } = self.end(way);
         let holds = held.filter(|_| matches!(reader, Reader::Proxy(_)));
         EndOptions { entropy: self.entropy[way as usize], holds, logs: log.is_some() }
     }
 
     /// The end whose packets go `way`.
-    pub(super) fn end(&self, way: Way) -> &Endpoint {
+    pub(super) fn end(&self, way: Way) -> &End {
         &self.ends[way as usize]
     }
 
     /// Of both ends, where the transport may end connections.
     pub(super) fn lifetimes(&self) -> Option<[&Lifetime; 2]> {
         let [forward, backward] = &self.ends;
-        Some([forward.protocol.lifetime()?, backward.protocol.lifetime()?])
+        Some([forward.endpoint.lifetime()?, backward.endpoint.lifetime()?])
     }
 }
 
-/// What came of a prompt.
+/// The result of asking an endpoint to answer in place.
 enum Answered {
     Refused,
     /// A packet was sent, and others may follow.
@@ -325,7 +325,7 @@ impl Reader {
     }
 }
 
-impl Endpoint {
+impl End {
     /// So much has arrived. Returns whether that is more than before.
     #[inline(always)]
     fn advance(&mut self, now: Time, way: Way, site: &Site, delivered: u64, under: &mut Underlay) -> bool {
@@ -337,7 +337,7 @@ impl Endpoint {
         advanced
     }
 
-    /// Takes what is asked of the protocol after an input. Returns whether more has arrived in order than before.
+    /// Takes the answer of the endpoint to an input. Returns whether more has arrived in order than before.
     #[inline(always)]
     fn note(&mut self, now: Time, id: EndpointId, site: &Site, answer: &Answer, under: &mut Underlay) -> bool {
         let advanced = self.advance(now, id.way, site, answer.delivered, under);
@@ -356,8 +356,8 @@ impl Endpoint {
         advanced
     }
 
-    pub(super) fn protocol(&self) -> &dyn transport::Endpoint {
-        &*self.protocol
+    pub(super) fn endpoint(&self) -> &dyn Endpoint {
+        &*self.endpoint
     }
 
     pub(super) fn machine(&self) -> MachineId {
@@ -378,9 +378,9 @@ impl Endpoint {
 
     /// The state of the sender at this moment, without attenuation and delivered bytes.
     pub(super) fn sample(&self) -> FlowSample {
-        let protocol = self.protocol();
-        let retransmitted_packets = protocol.counters().retransmitted_segments;
-        let Some(sample) = protocol.sample().filter(|_| !protocol.has_finished()) else {
+        let endpoint = self.endpoint();
+        let retransmitted_packets = endpoint.counters().retransmitted_segments;
+        let Some(sample) = endpoint.sample().filter(|_| !endpoint.has_finished()) else {
             return FlowSample { retransmitted_packets, ..FlowSample::without_window() };
         };
         FlowSample {

@@ -24,8 +24,8 @@ pub(super) struct FlowKind {
     pub(super) class: u32,
     pub(super) traffic: &'static str,
     /// Of the connection over the satellites: the name in a scenario, and what its ends are made from.
-    pub(super) transport: &'static str,
-    pub(super) protocol: Arc<dyn Transport>,
+    pub(super) transport_kind: &'static str,
+    pub(super) transport: Arc<dyn Transport>,
     pub(super) place: u32,
 }
 

@@ -1,4 +1,4 @@
-//! The doors of a world: packets that enter at an external end, and what became of them.
+//! The packets of external ends: how they enter the world, and what became of them.
 
 use transport::{Act, Input, Payload};
 use units::Time;

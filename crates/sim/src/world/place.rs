@@ -37,11 +37,11 @@ pub(super) struct Place {
     late: Option<Late>,
 }
 
-/// How late packets may enter and leave a last hop.
+/// The limits of packets that pass the last hop late: many at one wake-up, each with its own time.
 #[derive(Clone, Copy)]
 struct Late {
-    /// After the first of them: until then no answer to them has come to the gateway, and no timer that it sets is due.
-    /// `None` where nothing answers.
+    /// The longest time from the first of them to the wake-up: until then no answer to it has come to the gateway, and
+    /// no timer that it sets is due. `None` where nothing answers.
     within: Option<Duration>,
     /// The last hop is to be woken.
     armed: bool,
@@ -273,7 +273,7 @@ impl Place {
         }
     }
 
-    /// The last hop works off what is due.
+    /// Handles the events of the last hop up to `now`.
     #[inline]
     pub(super) fn work_last_hop(&mut self, now: Time) {
         self.last_hop.handle_timeout(now);
@@ -329,7 +329,7 @@ impl Place {
     }
 
     /// The next instant up to `until` at which a packet comes to the gateway, if nothing else is due by then. `None`
-    /// says nothing.
+    /// does not mean that none comes.
     #[inline]
     pub(super) fn next_uplink_alone(&self, until: Time, schedule: &mut Schedule) -> Option<Time> {
         schedule.next_alone(self.machines.uplink, until)

@@ -20,7 +20,7 @@ pub(super) struct Proxy {
     pub(super) congestion: Box<str>,
     /// The gateway's endpoints: towards the server, and towards the user.
     gates: [EndpointId; 2],
-    /// What comes to each of them and goes on from the other.
+    /// From each of them to the other.
     relays: [Relay; 2],
     /// The most that is held in each direction.
     buffer: Bytes,
@@ -28,7 +28,7 @@ pub(super) struct Proxy {
     opens_next: Option<EndpointId>,
 }
 
-/// What the gateway relays in one direction.
+/// The bytes that the gateway relays in one direction.
 #[derive(Clone, Copy, Debug, Default)]
 struct Relay {
     /// Bytes handed on, and bytes of them that were acknowledged.
@@ -94,7 +94,7 @@ impl Proxy {
     pub(super) fn relay(&mut self, now: Time, gate: EndpointId, connections: &mut Connections) -> Option<EndpointId> {
         let from = usize::from(gate == self.gates[1]);
         let other = self.gates[1 - from];
-        let opens = self.opens_next == Some(other) && connections.end(gate).protocol().is_open();
+        let opens = self.opens_next == Some(other) && connections.end(gate).endpoint().is_open();
         if opens {
             self.opens_next = None;
             connections.recall(other);
@@ -109,7 +109,7 @@ impl Relay {
     /// Hands on the bytes that have arrived at `from`, and the end of them, to `to`. Returns whether there was any.
     fn hand_on(&mut self, now: Time, from: EndpointId, to: EndpointId, connections: &mut Connections) -> bool {
         let end = connections.end(from);
-        let (arrived, ended) = (end.delivered_bytes(), end.protocol().has_been_closed());
+        let (arrived, ended) = (end.delivered_bytes(), end.endpoint().has_been_closed());
         let (more, closes) = (arrived - self.relayed, ended && !self.closed);
         if more > 0 {
             connections.act(now, to, Act::Write(Bytes::new(more)));

@@ -42,7 +42,7 @@ impl World {
         Ok(())
     }
 
-    /// What is told of each packet in flight from now on.
+    /// Capture and watch. From now on packets pass last hops in time.
     fn taps(&mut self) -> &mut Taps {
         self.run_in_time(self.now);
         self.under.ledger.recorder.taps.get_or_insert_default()
@@ -247,22 +247,22 @@ impl World {
         split: Option<Split<'_>>,
     ) -> Box<FlowSummary> {
         let kind = &self.kinds[flow.kind as usize];
-        let sender = connection.end(Way::Forward).protocol();
+        let sender = connection.end(Way::Forward).endpoint();
         let last = split.as_ref().filter(|_| kind.upload).map_or(connection, |split| &split.ground);
         let receiver = last.end(Way::Backward);
         let application = self.application_of(id, flow);
         FlowSummary::of(&FlowFacts {
             id,
             user: flow.user,
-            upward: kind.upload,
+            upload: kind.upload,
             traffic: kind.traffic,
-            transport: kind.transport,
-            congestion: kind.protocol.congestion(),
+            transport: kind.transport_kind,
+            congestion: kind.transport.congestion(),
             record,
             counters: sender.counters(),
             delivered_bytes: receiver.delivered_bytes(),
             now: self.now,
-            closed: receiver.protocol().has_been_closed(),
+            closed: receiver.endpoint().has_been_closed(),
             finished: sender.has_finished(),
             access_kind: self.access_kind(record.accessed),
             voice: record.listener.as_ref().and_then(|listener| listener.quality()),
@@ -284,7 +284,7 @@ impl World {
         Some(&self.applications[flow.application as usize]).filter(|application| application.first_flow == id)
     }
 
-    /// By which method packets got at the return link, the more patient one last.
+    /// The access methods that a flow's packets used, random access before dedicated.
     fn access_kind(&self, accessed: [bool; 2]) -> Option<String> {
         let link = self.place().return_link.as_ref()?;
         let used = [Access::Random, Access::Dedicated].into_iter().filter(|&access| accessed[access as usize]);
@@ -302,7 +302,7 @@ struct Split<'a> {
 impl Split<'_> {
     fn summary(&self) -> PepSummary {
         let Split { proxy, ground } = self;
-        let counters = ground.end(Way::Forward).protocol().counters();
+        let counters = ground.end(Way::Forward).endpoint().counters();
         PepSummary {
             congestion: proxy.congestion.to_string(),
             sent_packets: counters.data_segments_sent,

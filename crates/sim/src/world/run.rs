@@ -71,7 +71,7 @@ impl World {
         Ok(())
     }
 
-    /// Arms what acts by itself.
+    /// Schedules the first wake-ups of applications, handovers and the sampler.
     pub(super) fn start(&mut self) {
         for application in &self.applications {
             self.under.schedule.wake_at(application.machine, application.source.poll_timeout());
@@ -97,7 +97,7 @@ impl World {
         self.under.network.place(place).schedule_late(&mut self.under.schedule);
     }
 
-    /// All that came and left by `now` is told.
+    /// Processes the packets of all places that come late, up to `now`.
     fn catch_up_everywhere(&mut self, now: Time) {
         for place in 0..self.under.network.places.len() as u32 {
             if self.under.network.place(place).is_late() {
@@ -106,7 +106,7 @@ impl World {
         }
     }
 
-    /// All that came and left by `now` is told, and from now on packets enter and leave last hops in time.
+    /// As [`World::catch_up_everywhere`], and from now on packets enter and leave last hops in time.
     pub(super) fn run_in_time(&mut self, now: Time) {
         self.catch_up_everywhere(now);
         let Underlay { network, schedule, .. } = &mut self.under;
@@ -122,7 +122,7 @@ impl World {
         }
     }
 
-    /// What leaves the last hop beside the packets that were neither dropped nor marked.
+    /// Takes all that leaves the last hop, dropped and marked packets too.
     #[inline(never)]
     fn empty_last_hop(&mut self, now: Time, place: u32) {
         while let Some(id) =
@@ -142,7 +142,7 @@ impl World {
         }
     }
 
-    /// What comes to the gateway next, as long as nothing else is due before it.
+    /// Takes the next packets at the gateway, as long as nothing else is due before them.
     #[inline(never)]
     fn go_on_at_gateway(&mut self, place: u32, until: Time) {
         while let Some(now) = self.under.network.place(place).next_uplink_alone(until, &mut self.under.schedule) {
@@ -176,7 +176,7 @@ impl World {
     fn arrive(&mut self, now: Time, id: u32) {
         let connections = &self.connections;
         let endpoint = self.under.ledger.deliver(now, id, |packet| {
-            connections.end(packet.receiver()).protocol().has_received(packet.payload.sequence())
+            connections.end(packet.receiver()).endpoint().has_received(packet.payload.sequence())
         });
         if !self.connections.answer(now, endpoint, Prompt::Packet, id, &mut self.under) {
             self.receive(now, id, endpoint);
@@ -207,7 +207,7 @@ impl World {
         let flow = site.flow;
         self.under.ledger.recorder.timed_out(now, flow, site.link(endpoint.way), endpoint.way);
         let expired = |world: &World| {
-            let counters = world.connections.end(endpoint).protocol().counters();
+            let counters = world.connections.end(endpoint).endpoint().counters();
             counters.rto_events + counters.syn_timeouts
         };
         let before = self.under.ledger.recorder.watch().is_some().then(|| expired(self));

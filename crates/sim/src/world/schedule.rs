@@ -62,8 +62,8 @@ pub(super) struct Schedule {
 }
 
 impl Schedule {
-    /// Adds a machine that is not to be woken yet. Those that nearly every packet wakes are to be added first; added
-    /// later they are as the others.
+    /// Adds a machine that is not to be woken yet. Machines that wake for nearly every packet must be added first:
+    /// later ones have ordinary wake-ups.
     pub(super) fn add(&mut self, machine: Machine) -> MachineId {
         self.machines.push(machine);
         if machine.carries_packets() {
@@ -95,7 +95,8 @@ impl Schedule {
         Ok(next.map(|(at, id)| (at, self.machines[id.0 as usize])))
     }
 
-    /// Takes the next wake-up at or before `until` if it is certain to be that of `machine` alone; `None` says nothing.
+    /// Takes the next wake-up at or before `until` if it is certain to be that of `machine` alone. `None` does
+    /// not mean that none is due.
     #[inline]
     pub(super) fn next_alone(&mut self, machine: MachineId, until: Time) -> Option<Time> {
         self.agenda.next_alone(machine, until)

@@ -230,8 +230,8 @@ fn what_cannot_be_is_refused_with_its_name() {
         refused(Live { resume: ms(1_100), ..Live::default() }),
         "resume: 1.1 s was given: must be at most `latency`, 1 s"
     );
-    let large = Live { rate: BitRate::from_bps(1_000_000_000_000), ..Live::default() };
-    assert!(refused(large.clone()).starts_with("rate: 1000 Gbit/s was given: a chunk has up to "), "{}", refused(large));
+    let line = refused(Live { rate: BitRate::from_bps(1_000_000_000_000), ..Live::default() });
+    assert!(line.starts_with("rate: 1000 Gbit/s was given: a chunk has up to "), "{line}");
 }
 
 proptest! {

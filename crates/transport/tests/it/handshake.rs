@@ -203,7 +203,7 @@ fn a_connection_that_is_over_answers_with_resets_but_never_a_reset() {
 
 /// Two ends that are both gone do not keep each other busy.
 #[test]
-fn ends_that_abandon_data_on_their_way_are_soon_quiet() {
+fn ends_that_abandon_data_in_flight_are_soon_quiet() {
     for first in [End::Client, End::Server] {
         let mut pair = Pair::new(settings(), settings(), ms(50), |_| Fate::Pass);
         pair.client.write(pair.now, 1_000_000);

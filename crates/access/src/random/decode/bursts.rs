@@ -10,7 +10,7 @@ pub(in crate::random) struct Bursts {
     left: Vec<u64>,
     /// How many slots the frame has.
     slots: usize,
-    /// Of each packet, if all have the same number.
+    /// The bursts of each packet; `None` if packets have different numbers of them.
     each: Option<u32>,
     /// Where the bursts of each packet begin in `slot_of`, and after the last packet, where those of the next would, if
     /// their numbers differ.

@@ -53,7 +53,7 @@ impl<L: Table + ?Sized> Rule for Best<'_, L> {
 pub(super) struct Mean<'a, I, L: ?Sized> {
     information: I,
     required: f64,
-    /// What packets with so many bursts need, which are mostly all.
+    /// The number of bursts that most packets have, and the information that such packets need.
     needed: (usize, i64),
     left: Left<'a, L>,
 }

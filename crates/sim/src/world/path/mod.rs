@@ -156,7 +156,7 @@ impl LongPath {
         if let Some(delay) = self.plan.constant {
             return Ok(Some((at, at + delay)));
         }
-        let (entered, waits, delays) = self.sent(direction, at);
+        let (entered, waits, delays) = self.next_sending(direction, at);
         if waits {
             self.lanes[direction as usize].wait(entered, bytes)?;
         }
@@ -181,11 +181,11 @@ impl LongPath {
     /// begins to be sent without a route.
     fn send_at_rate(&mut self, entered: Time, bytes: u32) -> Result<(Time, Option<Delays>), PathLoss> {
         let free = self.rated.as_ref().map_or(entered, |rated| rated.free_from(entered));
-        let (start, _, delays) = self.sent(Direction::Uplink, free);
+        let (start, _, delays) = self.next_sending(Direction::Uplink, free);
         let start = if delays.is_some() { start } else { Time::MAX };
         let Some(rated) = &mut self.rated else { return Ok((start, delays)) };
         let left = rated.send(entered, start, bytes)?;
-        let (left, _, delays) = self.sent(Direction::Uplink, left);
+        let (left, _, delays) = self.next_sending(Direction::Uplink, left);
         Ok((left, delays))
     }
 
@@ -202,10 +202,11 @@ impl LongPath {
         }
     }
 
-    /// When what is to be sent at `at` can be: outside of interruptions, if a user sends it, and with a route; whether
-    /// it waits for a route; and the trace's delay then, and that to the serving satellite, if one comes.
+    /// Returns the first instant from `at` on at which a packet can be sent: with a route and, by a user, outside of
+    /// interruptions; whether it waits for a route; and the delay of the trace then, and that to the serving satellite,
+    /// if a route comes.
     #[inline(always)]
-    fn sent(&mut self, direction: Direction, at: Time) -> (Time, bool, Option<Delays>) {
+    fn next_sending(&mut self, direction: Direction, at: Time) -> (Time, bool, Option<Delays>) {
         let (mut at, mut waits) = (at, false);
         loop {
             let served = if direction == Direction::Uplink { self.service.served_from(at) } else { at };
@@ -218,7 +219,7 @@ impl LongPath {
                 *stretch = plan.trace.stretch(served);
             }
             if let Some((total, delay)) = plan.delays(stretch, served) {
-                // The last link is that of the whole path.
+                // The last hop is that of the whole path.
                 let apart = !std::ptr::eq(plan, &*self.plan);
                 let delay = if apart { self.plan.to_serving_satellite(served, total) } else { delay };
                 return (served, waits, Some((total, delay)));
@@ -296,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_on_its_way_down_at_a_handover_is_sent_on_or_lost() {
+    fn packets_in_flight_downlink_at_a_handover_are_forwarded_or_lost() {
         let interval = handover(&path(""));
         let sent = interval.from - ms(1);
         let plain = path("").downlink(sent, 1000).unwrap();

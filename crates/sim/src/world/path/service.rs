@@ -21,22 +21,22 @@ pub(in crate::world) struct Service {
 pub(in crate::world) enum Event {
     /// Another satellite serves the users from now on, and sends from `resume`.
     HandOver { resume: Time, transfer: Transfer },
-    /// None does.
+    /// No satellite serves the users from now on.
     Halt,
-    /// The same as before does again.
+    /// The same satellite as before serves them again.
     Resume,
     /// The path begins at another gateway from now on: only after [`Service::follow_gateways`].
     Gateway,
 }
 
-/// What a packet meets that was sent to the satellite which served the users then.
+/// The fate of a packet at the satellite that served the users when it was sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Crossing {
-    /// It still does, or the packet is delivered as if it did.
+    /// The satellite still serves them, or delivers as if it did.
     Served,
-    /// It sends the packet on, which takes so long.
+    /// The satellite forwards the packet to the one that serves them now, with this delay.
     Forwarded(Duration),
-    /// Another does, and nobody sends the packet on.
+    /// The packet is lost at the satellite that was left.
     Lost,
 }
 
@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn packets_on_their_way_are_sent_on_or_lost() {
+    fn packets_in_flight_are_forwarded_or_lost() {
         let fate = |packets, sent, arrival| service(packets, &LEGS).crossing(at(sent), at(arrival));
         use AtHandoverPackets::{Deliver, Forward, Lose};
         for packets in [Deliver, Forward, Lose] {

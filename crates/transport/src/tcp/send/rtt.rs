@@ -21,7 +21,7 @@ pub(in crate::tcp) struct Rtt {
     backoff: u32,
 }
 
-/// Whose arithmetic it is.
+/// The rules by which the round-trip time is estimated.
 #[derive(Debug)]
 enum Estimator {
     Rfc6298,

@@ -124,12 +124,12 @@ impl Sender {
     /// Whether the congestion window has room for a segment.
     #[inline]
     pub(super) fn has_room(&self) -> bool {
-        let on_their_way = if self.cwnd.state() == CongestionState::Disorder && !self.settings.limited_transmit {
+        let in_flight = if self.cwnd.state() == CongestionState::Disorder && !self.settings.limited_transmit {
             self.board.out() // what is acknowledged selectively makes no room yet (before RFC 3042)
         } else {
             self.board.in_flight()
         };
-        on_their_way < self.cwnd.window().size.max(self.ns2.as_ref().map_or(0, |ns2| ns2.ceiling))
+        in_flight < self.cwnd.window().size.max(self.ns2.as_ref().map_or(0, |ns2| ns2.ceiling))
     }
 
     #[cold]

@@ -98,7 +98,7 @@ impl Ns2 {
         for &number in &judged.arrived {
             let slot = board.get(number);
             let copy = if slot.was_retransmitted() { self.copies.remove(number) } else { None };
-            if slot.is_on_its_way_again() {
+            if slot.is_in_flight_again() {
                 answers.push((number, copy.unwrap_or(0)));
             }
         }
@@ -138,7 +138,7 @@ impl Ns2 {
         let best = answers.iter().fold(self.answered, |best, answer| best.max(answer.1));
         for (copy, number) in self.copies.iter() {
             let slot = board.get(number);
-            if !slot.is_on_its_way_again() {
+            if !slot.is_in_flight_again() {
                 continue;
             }
             let overtaken = (self.forward as u32).wrapping_sub(slot.then) as i32 > 0;

@@ -1,4 +1,4 @@
-//! A segment that was sent, and what is thought of it.
+//! The state of a segment that was sent and is not acknowledged.
 
 use units::Time;
 
@@ -71,7 +71,7 @@ impl Slot {
 
     /// Whether it was taken for lost, and what was retransmitted for it is in flight.
     #[inline]
-    pub fn is_on_its_way_again(&self) -> bool {
+    pub fn is_in_flight_again(&self) -> bool {
         self.marks & (LOST | RETRANSMITTED) == LOST | RETRANSMITTED
     }
 
