@@ -118,6 +118,7 @@ goodput = "avg(goodput_bps) / 1e6"
 any_timeout = "sum(rto_events) > 0 or min(seed) % 2 = 0"
 word = "'as ' || min(seed)"
 nothing = "0.0 / 0.0"
+endless = "1.0 / 0.0"
 """
 
 
@@ -128,10 +129,11 @@ def test_a_metric_that_cannot_be_compared_is_told_why(here: Path, command: Calla
     assert command("compare", "s", "--metric", "word").err.endswith("word holds no numbers\n")
     flags = json.loads(command("compare", "s", "--metric", "any_timeout", "--json").out)["any_timeout"]
     assert all(row["count"] > 1 for row in flags)
-    [shown, as_json] = [command("compare", "s", "--metric", "nothing", *more) for more in ((), ("--json",))]
-    assert "nan" not in shown.out.lower()
-    assert "not known" in shown.out
-    assert json.loads(as_json.out, parse_constant=pytest.fail)["nothing"][0]["difference"] is None
+    for metric in ("nothing", "endless"):
+        [shown, as_json] = [command("compare", "s", "--metric", metric, *more) for more in ((), ("--json",))]
+        assert not {"nan", "inf"} & set(shown.out.lower().split())
+        assert "not known" in shown.out
+        assert json.loads(as_json.out, parse_constant=pytest.fail)[metric][0]["difference"] is None
 
 
 def test_a_value_without_runs_is_told_and_others_are_compared(here: Path, command: Callable[..., Outcome]) -> None:

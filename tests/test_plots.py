@@ -475,3 +475,39 @@ def test_mistakes_are_told_in_one_line(
     assert done.out == ""
     assert message in done.err
     assert done.err.count("\n") == 1
+
+
+def test_transfers_that_did_not_end_are_in_the_share_of_those_that_did(lab: to.Scenario) -> None:
+    edits = {"duration": "6 s", "flows.0.count": 60, "flows.0.traffic": {"kind": "bulk", "size": "600 kB"}}
+    result = lab.replace({**edits, "flows.0.start_spread": "5 s"}).run()
+    begun = result.flows.drop_nulls("opened_s")
+    ended = begun.drop_nulls("completion_s")
+    assert 5 < len(ended) < len(begun)
+
+    drawn = plots.numbers(plots.completion(result))
+
+    assert drawn["y"].max() == pytest.approx(100 * len(ended) / len(begun))
+
+
+def test_goodput_over_the_return_link_is_not_held_against_the_last_hop() -> None:
+    edits = {"duration": "10 s", "flows.0.count": 1, "access.method": "dedicated"}
+    result = to.Scenario.load(ROOT / "scenarios/dvbrcs2-transfer.toml").replace(edits).run()
+    assert result.goodput_bps > result.series["coded_bps"].max()
+
+    assert plots.run.at_once(result) == ""
+
+
+def test_a_sequence_graph_of_a_flow_that_begins_late_begins_with_it(lab: to.Scenario, tmp_path: Path) -> None:
+    traffic = {"kind": "bulk", "start": "8 s", "size": "100 kB"}
+    edits = {"duration": "12 s", "path.delay": "240 ms", "record.packets": "pcapng", "flows.0.traffic": traffic}
+    folder = lab.replace(edits).run().save(tmp_path / "late", plots=False)
+
+    drawn = plots.numbers(plots.sequence(to.Result.load(folder)))
+
+    assert 8.0 <= drawn["time_s"].min() < 9.0
+
+
+def test_transmissions_of_a_packet_are_one_at_least(swept: tuple[SweepResult, Path]) -> None:
+    drawn = plots.numbers(plots.of_sweep("spectral-efficiency", swept[0], only={"policy": ["plain"]}))
+
+    assert drawn.filter(pl.col("metric").str.contains("ransmissions"))["low"].min() >= 1.0

@@ -430,7 +430,10 @@ def test_a_rate_is_in_the_unit_that_suits_it_as_it_is_rounded() -> None:
 def test_a_flow_without_a_congestion_controller_is_named_by_its_traffic() -> None:
     call = to.Scenario.load("voip").replace({"duration": "1 s", "flows.0.count": 1}).run()
     assert named(call.summary["flows"][0]) == "flow 0 (voice)"
-    assert next(tile.note for tile in tiles.of(call) if tile.label == "Goodput") == "of the flow (voice)"
+    assert (
+        next(tile.note for tile in tiles.of(call) if tile.label == "Goodput")
+        == "of the flow (voice), over the whole run"
+    )
 
 
 def test_equal_columns_are_stored_once_and_what_is_not_a_number_is_null() -> None:

@@ -399,7 +399,7 @@ def test_precision_asks_for_more_replications_until_the_interval_is_narrow() -> 
     assert told.startswith(
         "precision: 2 points with 4 replications, the most allowed, have a wider interval than asked"
     )
-    assert "the first at snr = 7.0: goodput_mbps is " in told
+    assert "the first at snr = 7 dB: goodput_mbps is " in told
 
     exact = lab(precision="2 %").run()
     assert len(exact.runs) == 10, "a path without chance needs no more than the five to begin with"

@@ -85,10 +85,13 @@ def paired_difference(a: ArrayLike, b: ArrayLike, *, confidence: float = 0.95) -
     Raises:
         ValueError: the two are not equally long.
     """
+    import numpy as np
+
     first, second = _floats(a), _floats(b)
     if len(first) != len(second):
         raise ValueError(f"pairs need as many values on both sides, not {len(first)} and {len(second)}")
-    return _student((first - second).tolist(), confidence)
+    with np.errstate(invalid="ignore"):  # the difference of two infinities is not known
+        return _student((first - second).tolist(), confidence)
 
 
 def batch_means(series: ArrayLike, *, warm_up: int = 0, batches: int = 20, confidence: float = 0.95) -> BatchMeans:

@@ -143,7 +143,10 @@ def _difference(one: float | None, base: float | None, write: Callable[[float], 
         return "0"
     sign = "+" if one > base else "-"
     share = f" ({sign}{_numbers.number(100 * abs(one - base) / abs(base), 3)} %)" if base else ""
-    return f"{sign}{write(abs(one - base))}{share}"
+    told = write(abs(one - base))
+    if write is _numbers.percent:
+        told = told.replace("%", "points")  # beside the difference relative to the base
+    return f"{sign}{told}{share}"
 
 
 def _count(key: str) -> Callable[[Result], float | None]:
@@ -151,10 +154,10 @@ def _count(key: str) -> Callable[[Result], float | None]:
 
 
 def _share(key: str) -> Callable[[Result], str]:
-    """Returns the function that writes a count's share of the packets sent."""
+    """Returns the function that writes a count's share of the packets sent by the flows that have it."""
 
     def told(result: Result) -> str:
-        sent = show.total(result.flows, "sent_packets")
+        sent = show.total(result.flows.drop_nulls(key), "sent_packets")
         return f" ({_numbers.percent(show.total(result.flows, key) / sent)})" if sent else ""
 
     return told
@@ -238,10 +241,12 @@ def _sweep(
 
 
 def _rows(found: pl.DataFrame) -> list[dict[str, Any]]:
-    """The rows of differences; a number that is not known is None."""
+    """The rows of differences; a number that is not known or not finite is None."""
+    import polars as pl
     from polars import selectors
 
-    return found.with_columns(selectors.float().fill_nan(None)).to_dicts()
+    numbers = selectors.float()
+    return found.with_columns(pl.when(numbers.is_finite()).then(numbers)).to_dicts()
 
 
 def _blocks(result: SweepResult, found: Mapping[str, Any], axis: Axis, within: Sequence[Axis]) -> Iterator[str]:

@@ -73,8 +73,8 @@ def access_times(result: Result, **look: Unpack[style.Look]) -> Figure | None:
             for key, label, line in (("first_packet_s", "first packet", "-"), ("completion_s", "all", _DASHED)):
                 times = known[key][kind]
                 if len(times) >= _FEWEST_FLOWS:
-                    color = style.CYCLE[i % len(style.CYCLE)]
-                    distribution(ax, times, color=color, linestyle=line, label=f"{kind}, {label}")
+                    color, own = style.CYCLE[i % len(style.CYCLE)], sum(_what(flow) == kind for flow in flows)
+                    distribution(ax, times, of=own, color=color, linestyle=line, label=f"{kind}, {label}")
         ax.set_xlabel("Time since the flow began (s)")
         ax.set_ylabel("Flows done by then (%)")
         ax.set_xlim(left=0)

@@ -180,11 +180,16 @@ def cdf(p: Panels, ours: pl.DataFrame, theirs: pl.DataFrame | None) -> None:
     legend(p, theirs is not None, lambda index: Line2D([], [], **look_of(index, dashes=dashes, joined=True)))
 
 
-def distribution(ax: Axes, values: Sequence[float], *, until: float | None = None, **look: Any) -> None:
-    """Steps of the share of sorted values that are at most a value, in percent; at 100 % they go on to `until`."""
+def distribution(
+    ax: Axes, values: Sequence[float], *, of: int | None = None, until: float | None = None, **look: Any
+) -> None:
+    """Steps of the share of sorted values that are at most a value, in percent; the last goes on to `until`.
+
+    `of`: how many there are with those whose value is not known but larger, which the steps do not reach.
+    """
     end = [] if until is None else [until]
-    shares = [100 * n / len(values) for n in range(len(values) + 1)]
-    ax.step([values[0], *values, *end], [*shares, *(100 for _ in end)], where="post", **look)
+    shares = [100 * n / (of or len(values)) for n in range(len(values) + 1)]
+    ax.step([values[0], *values, *end], [*shares, *(shares[-1] for _ in end)], where="post", **look)
     ax.set_ylim(0, 101)
 
 

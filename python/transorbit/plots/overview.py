@@ -11,7 +11,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Unpack
 
-    import polars as pl
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
@@ -30,9 +29,9 @@ def overview(result: Result, **look: Unpack[style.Look]) -> Figure | None:
     panels = [panel for panel in known if panel.says_something(result)]
     with run.figure(result.title, result, look, rows=len(panels), height=0.6 + 1.35 * len(panels)) as (fig, axes):
         for panel, ax in zip(panels, axes, strict=True):
-            drawn = panel.draw(ax, result)
+            panel.draw(ax, result)
             if panel is _goodput:
-                fig.note = run.at_once(result, drawn)
+                fig.note = run.at_once(result)
             if ax.get_legend_handles_labels()[0] and ax.get_legend() is None:
                 heading.above(ax)
     return fig
@@ -46,10 +45,9 @@ class _Panel:
         self.says_something = says_something
 
 
-def _draw_goodput(ax: Axes, result: Result) -> pl.Series:
-    total = run.goodput_panel(ax, result)
+def _draw_goodput(ax: Axes, result: Result) -> None:
+    run.goodput_panel(ax, result)
     ax.set_ylabel("Goodput\n(Mbit/s)")
-    return total
 
 
 def _draw_round_trip(ax: Axes, result: Result) -> None:

@@ -38,7 +38,7 @@ def goodput(result: Result, **look: Unpack[style.Look]) -> Figure | None:
     highest = _highest(spread, "high") if moving else 0.0
     rows = 2 if highest else 1
     with figure("Goodput", result, look, rows=rows, height=1.5 + 1.5 * rows) as (fig, axes):
-        total = goodput_panel(axes[0], result, series, each=flows <= _LINES)
+        goodput_panel(axes[0], result, series, each=flows <= _LINES)
         axes[0].set_ylabel("Goodput (Mbit/s)" if rows == 1 else "All flows (Mbit/s)")
         if highest:
             # In the panel of the sum they would lie on the axis.
@@ -48,14 +48,17 @@ def goodput(result: Result, **look: Unpack[style.Look]) -> Figure | None:
             axes[1].set_ylim(bottom=0)
             heading.above(axes[1])
         heading.above(axes[0])
-        fig.note = at_once(result, total)
+        fig.note = at_once(result, series)
     return fig
 
 
-def at_once(result: Result, total: pl.Series) -> str:
-    """A note where the goodput of all flows exceeds what the link carries, and empty elsewhere."""
+def at_once(result: Result, series: pl.DataFrame | None = None) -> str:
+    """A note where the goodput of the downloads exceeds what the last hop carries, and empty elsewhere."""
+    series = _goodput_series(result) if series is None else series
+    down = result.flows.filter(pl.col("direction") == "down")["id"]
+    total = series.filter(pl.col("flow").is_in(down.implode())).group_by("time_s").agg(pl.sum("goodput_bps"))
     rate = _highest(result.series, "coded_bps") / 1e6
-    exceeds = rate and float(total.max() or 0) > 1.02 * rate  # type: ignore[arg-type]
+    exceeds = rate and _highest(total, "goodput_bps") > 1.02 * rate
     return "Goodput above the link's rate: bytes that waited behind a loss arrive at once" if exceeds else ""
 
 
@@ -130,8 +133,8 @@ def queue_delay(result: Result, **look: Unpack[style.Look]) -> Figure | None:
     return fig
 
 
-def goodput_panel(ax: Axes, result: Result, series: pl.DataFrame | None = None, *, each: bool = False) -> pl.Series:
-    """The goodput of all flows together and its mean, perhaps of `each` too; gives what is drawn, in Mbit/s."""
+def goodput_panel(ax: Axes, result: Result, series: pl.DataFrame | None = None, *, each: bool = False) -> None:
+    """The goodput of all flows together and its mean, perhaps of `each` too."""
     series = _goodput_series(result) if series is None else series
     flows, mean = len(result.flows), result.goodput_bps / 1e6
     total = series.group_by("time_s", maintain_order=True).agg(pl.col("goodput_bps").sum()).sort("time_s")
@@ -144,7 +147,6 @@ def goodput_panel(ax: Axes, result: Result, series: pl.DataFrame | None = None, 
         mean, color=style.GREY, linewidth=0.9, linestyle=(0, (4, 3)), label=f"mean {_numbers.number(mean, 3)} Mbit/s"
     )
     ax.set_ylim(bottom=0)
-    return total["goodput_bps"]
 
 
 def round_trip_panel(ax: Axes, result: Result, series: pl.DataFrame | None = None) -> None:
@@ -258,10 +260,13 @@ def _lines(ax: Axes, series: pl.DataFrame, column: str, result: Result, *, label
     """A line for each flow, or the median and the range of most of them; gives the highest value drawn, 1 without."""
     flows = result.flows
     if len(flows) <= _LINES:
-        for flow in flows.iter_rows(named=True):
+        for index, flow in enumerate(flows.iter_rows(named=True)):
             own = series.filter(pl.col("flow") == flow["id"])
+            if own[column].is_null().all() or own[column].is_nan().all():
+                continue
             name = f"flow {flow['id']} ({flow['congestion'] or flow['transport']})"
-            ax.plot(own["time_s"], own[column], label=label if label and len(flows) == 1 else name)
+            # A flow has its colour in all panels, also in one that has nothing of those before it.
+            ax.plot(own["time_s"], own[column], color=f"C{index}", label=label if label and len(flows) == 1 else name)
         return _highest(series, column) or 1.0
     spread = _spread(series, column)
     look: dict[str, Any] = {"color": style.SKY, "alpha": 0.4, "linewidth": 0, "label": "10 to 90 % of flows"}

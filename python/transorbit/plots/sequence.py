@@ -155,8 +155,9 @@ def _shown(
 ) -> tuple[float, float]:
     """The time that is shown."""
     if from_s is None and until_s is None and end_s > (_BEFORE + _AFTER) * rtt_s:
-        again = events.filter(pl.col("kind") == "retransmission")["time_s"]
-        begin = float(again[0]) - _BEFORE * rtt_s if len(again) else 0.0
+        again, any_event = events.filter(pl.col("kind") == "retransmission")["time_s"], events["time_s"]
+        # The first retransmission, else the first packet.
+        begin = float(again[0]) - _BEFORE * rtt_s if len(again) else float(any_event[0]) if len(any_event) else 0.0
         begin = max(min(begin, end_s - (_BEFORE + _AFTER) * rtt_s), 0.0)
         return begin, begin + (_BEFORE + _AFTER) * rtt_s
     begin, end = from_s or 0.0, end_s if until_s is None else until_s

@@ -49,7 +49,8 @@ def spectral_efficiency(
     if _EFFICIENCY not in frame.columns or frame[_EFFICIENCY].drop_nulls().is_empty():
         raise ScenarioError("spectral-efficiency: no run has a last hop that counts its coded bits")
     named = {**(labels or {}), **metrics}
-    spec = columns.Spec(kind="lines", x=x, y=_EFFICIENCY, by=by, panels=panels, labels=named, log=log)
+    limits = {_EFFICIENCY: (0.0, 1.0), _TRANSMISSIONS: (1.0, None)}
+    spec = columns.Spec(kind="lines", x=x, y=_EFFICIENCY, by=by, panels=panels, labels=named, log=log, limits=limits)
     figure = several.draw(spec, list(metrics), frame, title=title, width=width)
     first_row = [ax for ax in figure.axes if ax.get_subplotspec().is_first_row()]  # type: ignore[union-attr]
     with style.like(figure):

@@ -78,7 +78,7 @@ def _warnings(result: SweepResult) -> Iterator[str]:
 
 
 def _tiles(result: SweepResult, rows: list[_Row]) -> Iterator[Tile]:
-    counts = sorted({row["runs"] for row in rows})
+    counts = sorted({row["runs"] - row["failed"] for row in rows})
     each = f"{counts[0]} to {counts[-1]} each" if len(counts) > 1 else f"{counts[0] if counts else 0} each"
     yield Tile("Points", number(len(result.sweep.points)), "", f"{_count(len(result.axes), 'axis', 'axes')}")
     yield Tile("Runs", number(len(result.runs)), "", each)
@@ -92,7 +92,7 @@ def _tiles(result: SweepResult, rows: list[_Row]) -> Iterator[Tile]:
             continue
         best = max(known, key=lambda row: row["metrics"][name]["mean"])
         least = min(row["metrics"][name]["mean"] for row in known)
-        where = ", ".join(f"{axis.label} {differences.level(best[axis.name])}" for axis in result.axes)
+        where = ", ".join(f"{axis.label} {axis.written(best[axis.name])}" for axis in result.axes)
         note = f"{where}; from {number(least, 4)}" if len(known) > 1 else ""
         yield Tile(f"{metric.label}, greatest mean", number(best["metrics"][name]["mean"], 4), metric.unit, note)
 
@@ -174,7 +174,7 @@ def _means(made: Page, result: SweepResult, rows: list[_Row]) -> None:
     table: list[list[object]] = [
         [
             *(differences.level_cell(row[axis.name]) for axis in result.axes),
-            row["runs"],
+            row["runs"] - row["failed"],
             *(_interval(row, name) for name in names),
         ]
         for row in rows[:_ROWS]

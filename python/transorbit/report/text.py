@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 
 # Of rates and delays.
 _DIGITS = 4
+# A figure's numbers that a page carries: some megabytes.
+_MOST_NUMBERS = 100_000
 _PROVENANCE = {
     "transorbit": "Transorbit",
     "build": "Build (SHA-256 of the core)",
@@ -44,10 +46,11 @@ def provenance(values: dict[str, Any]) -> list[tuple[str, object]]:
 
 
 def numbers(figure: Figure) -> str:
-    """Returns the numbers of a figure as CSV."""
+    """Returns the numbers of a figure as CSV; nothing of so many that they would make up most of a page."""
     from transorbit import plots
 
-    return plots.numbers(figure).write_csv()
+    shown = plots.numbers(figure)
+    return shown.write_csv() if len(shown) <= _MOST_NUMBERS else ""
 
 
 def svg(figure: Figure) -> str:

@@ -39,7 +39,7 @@ def _rates(result: Result) -> Iterator[Tile]:
     flows = result.summary["flows"]
     value, unit = text.rate(result.goodput_bps)
     scope = f"of {number(len(flows))} flows together" if len(flows) > 1 else f"of the flow ({what_it_runs(flows[0])})"
-    yield Tile("Goodput", value, unit, scope if flows else "")
+    yield Tile("Goodput", value, unit, f"{scope}, over the whole run" if flows else "")
     if users["count"] > 1:
         least, most = (" ".join(text.rate(users[f"goodput_{name}_bps"])) for name in ("min", "max"))
         value, unit = text.rate(users["goodput_mean_bps"])

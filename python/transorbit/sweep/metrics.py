@@ -78,7 +78,8 @@ DEFAULT = {
         Metric("delay_ms", "1000 * avg(one_way_delay_mean_s)", "Mean one-way delay", "ms"),
         Metric(
             "retransmitted_percent",
-            "100 * sum(retransmitted_packets) / nullif(sum(sent_packets), 0)",
+            # Of the flows that retransmit: datagrams are not sent again.
+            "100 * sum(retransmitted_packets) / nullif(sum(sent_packets) FILTER (congestion IS NOT NULL), 0)",
             "Retransmitted packets",
             "%",
         ),

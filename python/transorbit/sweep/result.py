@@ -222,7 +222,7 @@ class SweepResult:
         ]
 
     def _place(self, row: dict[str, Any]) -> str:
-        return ", ".join(f"{axis.name} = {row[axis.name]}" for axis in self.axes) or "the only point"
+        return ", ".join(axis.place(row[axis.name]) for axis in self.axes) or "the only point"
 
     @property
     def incomplete(self) -> str | None:
