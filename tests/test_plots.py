@@ -487,6 +487,10 @@ def test_transfers_that_did_not_end_are_in_the_share_of_those_that_did(lab: to.S
     drawn = plots.numbers(plots.completion(result))
 
     assert drawn["y"].max() == pytest.approx(100 * len(ended) / len(begun))
+    endless = {"transport": "tcp", "traffic": {"kind": "bulk"}}
+    flows = [{"transport": "tcp", "traffic": {"kind": "bulk", "size": "20 kB"}, "count": 5}, endless]
+    beside = lab.replace({"duration": "8 s", "flows": flows}).run()
+    assert plots.numbers(plots.completion(beside))["y"].max() == 100
 
 
 def test_goodput_over_the_return_link_is_not_held_against_the_last_hop() -> None:

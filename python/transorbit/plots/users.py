@@ -97,14 +97,12 @@ def voice(result: Result, **look: Unpack[style.Look]) -> Figure | None:
 
 def completion(result: Result, **look: Unpack[style.Look]) -> Figure | None:
     """The completion times of transfers, by their size."""
-    begun = [flow for flow in result.summary["flows"] if flow.get("opened_s") is not None]
-    done = [flow for flow in begun if flow["completion_s"] is not None]
+    done = [flow for flow in result.summary["flows"] if flow.get("completion_s") is not None]
     if len(done) < _FEWEST_USERS:
         return None
     kinds = list(dict.fromkeys(what_it_runs(flow) for flow in done))
-    begun = [flow for flow in begun if what_it_runs(flow) in kinds]
     if len({flow["delivered_bytes"] for flow in done}) == 1:
-        return _of_one_size(result, begun, done, kinds, look)
+        return _of_one_size(result, done, kinds, look)
     with style.plain(title=heading.of_run("Completion of transfers", result), height=3.4, look=look) as (fig, [ax]):
         for kind in kinds:
             own = [flow for flow in done if what_it_runs(flow) == kind]
@@ -126,14 +124,16 @@ def completion(result: Result, **look: Unpack[style.Look]) -> Figure | None:
         ax.set_ylabel("Time to complete (s)")
         if len(kinds) > 1:
             heading.above(ax)
-        fig.note = f"{len(done)} of {len(begun)} transfers ended"
+        fig.note = f"{len(done)} transfers ended"
     return fig
 
 
-def _of_one_size(
-    result: Result, begun: list[dict[str, Any]], done: list[dict[str, Any]], kinds: list[str], look: style.Look
-) -> Figure:
+def _of_one_size(result: Result, done: list[dict[str, Any]], kinds: list[str], look: style.Look) -> Figure:
     """The distribution of the completion times of transfers that are all of one size, among those that have begun."""
+    size, alike = done[0]["delivered_bytes"], {(what_it_runs(flow), flow["traffic"]) for flow in done}
+    begun = [flow for flow in result.summary["flows"] if (what_it_runs(flow), flow["traffic"]) in alike]
+    # A flow that has brought more is no transfer of this size.
+    begun = [flow for flow in begun if flow["opened_s"] is not None and flow["delivered_bytes"] <= size]
     with style.plain(title=heading.of_run("Completion of transfers", result), look=look) as (fig, [ax]):
         for kind, color, dash in zip(kinds, cycle(style.CYCLE), cycle(style.DASHES)):
             own = [flow for flow in begun if what_it_runs(flow) == kind]
@@ -145,8 +145,7 @@ def _of_one_size(
         ax.set_ylabel("Transfers done by then (%)")
         if len(kinds) > 1:
             heading.above(ax)
-        size = f"{done[0]['delivered_bytes'] / 1e3:g} kB"
-        fig.note = f"{len(done)} of {len(begun)} transfers ended, of {size}"
+        fig.note = f"{len(done)} of {len(begun)} transfers of {size / 1e3:g} kB ended"
     return fig
 
 
