@@ -169,6 +169,9 @@ impl Default for RecordConfig {
     }
 }
 
+/// Bytes of a full IP packet on Ethernet.
+const ETHERNET: u32 = 1_500;
+
 /// Flows of a run: each has the address of a server of its own in 10.0.0.0/9.
 const MOST_FLOWS: f64 = 8_000_000.0;
 
@@ -370,7 +373,7 @@ impl ScenarioConfig {
     /// A full packet fills the HARQ block (1,115 B in the papers, also where there is no HARQ). Where packets are cut
     /// it is that of Ethernet.
     pub fn default_packet_bytes(&self) -> u32 {
-        let uncut = if self.last_hop.segmentation.is_some() { 1_500 } else { 1_115 };
+        let uncut = if self.last_hop.segmentation.is_some() { ETHERNET } else { 1_115 };
         self.last_hop.max_packet_bytes().unwrap_or(uncut)
     }
 }
@@ -394,7 +397,9 @@ fn check_transport(flow: &FlowConfig, transport: &TransportConfig) -> Result<(),
     {
         return Err(ScenarioError::new(option, format!("{kind} carries {traffic} with {option} = {value}")));
     }
-    let allowed = TransportConfig::names(carries);
+    // A proxy splits only what advertises windows.
+    let splits = |kind: &dyn transport::Kind| flow.pep.is_none() || kind.build(ETHERNET).windows().is_some();
+    let allowed = TransportConfig::names(|kind| carries(kind) && splits(kind));
     Err(ScenarioError::new("kind", format!("{kind} cannot carry {traffic}, {allowed} can")))
 }
 

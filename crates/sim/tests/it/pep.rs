@@ -246,6 +246,8 @@ fn what_cannot_be_is_refused_with_its_path() {
     assert!(says("flows.0.pep={delay=\"1 ms\", buffer=\"2 GB\"}").starts_with("flows.0.pep.buffer: \"2 GB\""));
     let line = says("flows.0.pep={delay=\"1 ms\", transport={kind=\"tcp\", initial_window=0}}");
     assert!(line.starts_with("flows.0.pep.transport.initial_window: "), "{line}");
+    let line = says("flows.0.pep={delay=\"1 ms\", transport=\"udp\"}");
+    assert_eq!(line, "flows.0.pep.transport.kind: udp cannot carry bulk, tcp can");
     let line = util::scenario(util::LEO, &["flows.0.pep={delay=\"1 ms\", transport={kind=\"tcp\", mss=\"1448 B\"}}"]);
     let line = line.check().unwrap_err().to_string();
     assert!(line.starts_with("flows.0.pep.transport.mss: ") && line.contains("1115 B"), "{line}");
