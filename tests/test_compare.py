@@ -58,7 +58,8 @@ def test_goodput_of_short_transfers_is_less_than_the_link_carries(command: Calla
 
 
 def test_a_count_that_is_not_nothing_has_a_share_that_is_not_nothing() -> None:
-    flows = pl.DataFrame({"sent_packets": [2_000_000, 1_000_000], "rto_events": [3, 0], "dupack_events": [0, 0]})
+    sent = {"sent_packets": [2_000_000, 1_000_000], "congestion": ["cubic", "cubic"]}
+    flows = pl.DataFrame({**sent, "rto_events": [3, 0], "dupack_events": [0, 0]})
     result: Any = SimpleNamespace(flows=flows)
     assert [compare._share(key)(result) for key in ("rto_events", "dupack_events")] == [" (< 0.01 %)", " (0.00 %)"]
 
@@ -88,6 +89,19 @@ def test_runs_stand_side_by_side_with_their_difference(three: list[str], command
     assert "b - c" in command("compare", *three, "--against", "c").out
     heads = command("compare", *three, "--against", "all").out
     assert all(pair in heads for pair in ("b - a", "c - a", "c - b"))
+
+
+def test_shares_are_of_the_packets_that_may_be_sent_again(here: Path, command: Callable[..., Outcome]) -> None:
+    calls = '{ count = 30, transport = "udp", traffic = "voice" }'
+    flows = f'flows=[{{ transport = "tcp", traffic = "bulk" }}, {calls}]'
+    for name, buffer in (("a", "40 packets"), ("b", "60 packets")):
+        small = f'last_hop.scheduler={{ kind = "droptail", buffer = "{buffer}" }}'
+        edits = ["--set", flows, "--set", small, "--set", "duration=5 s"]
+        assert command("run", "lab-fixed", *edits, "--out", name, "--no-plots", "--quiet").code == 0
+    [flow] = [flow for flow in to.Result.load(here / "a").summary["flows"] if flow["congestion"]]
+    share = f"{100 * flow['retransmitted_packets'] / flow['sent_packets']:.2f} %"
+
+    assert f"{flow['retransmitted_packets']} ({share})" in command("compare", "a", "b").out
 
 
 def test_what_cannot_be_compared_is_said(three: list[str], here: Path, command: Callable[..., Outcome]) -> None:

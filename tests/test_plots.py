@@ -199,6 +199,14 @@ def test_a_comparison_takes_each_rate_into_the_interval_that_it_tells_of(lab: to
     drawn = dict(zip(steps["x"], steps["y"], strict=True))
     assert drawn[0.0] == pytest.approx((rates[1] + rates[2]) / 2)
     assert drawn[1.0] == pytest.approx((rates[3] + rates[4]) / 2)
+    longer = plots.numbers(plots.compare_goodput({"lab": result}))
+    assert {0.0, 3.0} <= set(longer["x"]), "one step over the whole run"
+
+
+def test_a_flow_has_its_colour_of_our_own_whatever_draws_it(lab: to.Scenario) -> None:
+    figure = plots.goodput(lab.replace({"duration": "2 s", "flows.0.count": 3}).run())
+    assert figure is not None
+    assert {line.get_color() for line in figure.axes[0].lines} <= {*plots.style.CYCLE, plots.style.GREY}
 
 
 def test_a_state_that_is_known_late_stands_at_its_instant() -> None:

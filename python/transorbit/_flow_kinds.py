@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
 # What only flows of a kind have: a congestion controller, a listener to a call, a viewer of stored or live video.
 CONTROLLED = "congestion"
@@ -36,3 +36,20 @@ def is_voice(flow: Mapping[str, Any]) -> bool:
 def is_video(flow: Mapping[str, Any]) -> bool:
     """Whether somebody watches, stored or live."""
     return flow.get(VIDEO) is not None
+
+
+def begun_like(done: Sequence[Mapping[str, Any]], flows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The flows that began and run what the transfers do that are `done`, these included.
+
+    A flow that has brought more than each of those like it is taken for one without an end and left out. One without an
+    end that has brought less is not told from a transfer that has not ended.
+    """
+    most: dict[tuple[str, ...], int] = {}
+    for flow in done:
+        most[_alike(flow)] = max(flow["delivered_bytes"], most.get(_alike(flow), 0))
+    began = (flow for flow in flows if flow["opened_s"] is not None)
+    return [flow for flow in began if flow["delivered_bytes"] <= most.get(_alike(flow), -1)]
+
+
+def _alike(flow: Mapping[str, Any]) -> tuple[str, ...]:
+    return what_it_runs(flow), flow["traffic"], flow["direction"]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from transorbit import _numbers, _open
+from transorbit import _flow_kinds, _numbers, _open
 from transorbit._core import ScenarioError
 from transorbit._names import hint_or_all
 from transorbit._numbers import NONE
@@ -154,10 +154,10 @@ def _count(key: str) -> Callable[[Result], float | None]:
 
 
 def _share(key: str) -> Callable[[Result], str]:
-    """Returns the function that writes a count's share of the packets sent by the flows that have it."""
+    """Returns the function that writes a count's share of the packets sent under a congestion controller."""
 
     def told(result: Result) -> str:
-        sent = show.total(result.flows.drop_nulls(key), "sent_packets")
+        sent = show.total(result.flows.drop_nulls(_flow_kinds.CONTROLLED), "sent_packets")
         return f" ({_numbers.percent(show.total(result.flows, key) / sent)})" if sent else ""
 
     return told

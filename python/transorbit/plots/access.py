@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from transorbit._flow_kinds import begun_like
 from transorbit.plots import heading, style
 from transorbit.plots.marks import distribution
 
@@ -58,6 +59,9 @@ def access_times(result: Result, **look: Unpack[style.Look]) -> Figure | None:
     """Times to the first packet and to completion of flows over the return link, by traffic and direction."""
     flows = [flow for flow in result.summary["flows"] if flow.get("access_kind") is not None]
     kinds = list(dict.fromkeys(_what(flow) for flow in flows))
+    ended = [flow for flow in flows if flow["completion_s"] is not None]
+    opened = [flow for flow in result.summary["flows"] if flow["opened_s"] is not None]
+    begun = {"first_packet_s": opened, "completion_s": begun_like(ended, opened)}
     known = {
         key: {
             kind: sorted(flow[key] for flow in flows if _what(flow) == kind and flow.get(key) is not None)
@@ -73,7 +77,7 @@ def access_times(result: Result, **look: Unpack[style.Look]) -> Figure | None:
             for key, label, line in (("first_packet_s", "first packet", "-"), ("completion_s", "all", _DASHED)):
                 times = known[key][kind]
                 if len(times) >= _FEWEST_FLOWS:
-                    color, own = style.CYCLE[i % len(style.CYCLE)], sum(_what(flow) == kind for flow in flows)
+                    color, own = style.CYCLE[i % len(style.CYCLE)], sum(_what(flow) == kind for flow in begun[key])
                     distribution(ax, times, of=own, color=color, linestyle=line, label=f"{kind}, {label}")
         ax.set_xlabel("Time since the flow began (s)")
         ax.set_ylabel("Flows done by then (%)")

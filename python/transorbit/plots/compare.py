@@ -27,10 +27,11 @@ def compare_goodput(results: Mapping[str, Result], *, bin_s: float = 5.0, **look
     until_s = max(result.numbers["simulated_s"] for result in results.values())
     with style.figure(title="Goodput", until_s=until_s, height=3.2, look=look) as (fig, [ax]):
         for (label, result), color in zip(results.items(), style.CYCLE, strict=False):
+            # A row tells of the interval before it; the first has none.
+            rows = result.series.filter(pl.col("time_s") > 0)
+            length = max(bin_s, float(rows["time_s"].min() or 0))  # type: ignore[arg-type]
             total = (
-                # A row tells of the interval before it; the first has none.
-                result.series.filter(pl.col("time_s") > 0)
-                .with_columns(((pl.col("time_s") / bin_s - 1e-9).ceil() - 1) * bin_s)
+                rows.with_columns(((pl.col("time_s") / length - 1e-9).ceil() - 1) * length)
                 .group_by("time_s", "flow", maintain_order=True)
                 .agg(pl.col("goodput_bps").mean())
                 .group_by("time_s", maintain_order=True)
@@ -38,9 +39,10 @@ def compare_goodput(results: Mapping[str, Result], *, bin_s: float = 5.0, **look
                 .sort("time_s")
             )
             mean = result.goodput_bps / 1e6
-            ax.step(
-                total["time_s"], total["goodput_bps"], where="post", color=color, label=f"{label}: {mean:.3g} Mbit/s"
-            )
+            # The last step lasts until the end.
+            times = [*total["time_s"], *rows["time_s"].tail(1)]
+            rates = [*total["goodput_bps"], *total["goodput_bps"].tail(1)]
+            ax.step(times, rates, where="post", color=color, label=f"{label}: {mean:.3g} Mbit/s")
             ax.axhline(mean, color=color, linewidth=0.9, linestyle=(0, (4, 3)))
         ax.set_ylabel("Goodput (Mbit/s)")
         ax.set_ylim(bottom=0)

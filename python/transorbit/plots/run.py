@@ -266,7 +266,9 @@ def _lines(ax: Axes, series: pl.DataFrame, column: str, result: Result, *, label
                 continue
             name = f"flow {flow['id']} ({flow['congestion'] or flow['transport']})"
             # A flow has its colour in all panels, also in one that has nothing of those before it.
-            ax.plot(own["time_s"], own[column], color=f"C{index}", label=label if label and len(flows) == 1 else name)
+            ax.plot(
+                own["time_s"], own[column], color=style.CYCLE[index], label=label if label and len(flows) == 1 else name
+            )
         return _highest(series, column) or 1.0
     spread = _spread(series, column)
     look: dict[str, Any] = {"color": style.SKY, "alpha": 0.4, "linewidth": 0, "label": "10 to 90 % of flows"}

@@ -9,7 +9,7 @@ import polars as pl
 from matplotlib.ticker import MaxNLocator
 
 from transorbit import _numbers
-from transorbit._flow_kinds import what_it_runs
+from transorbit._flow_kinds import begun_like, what_it_runs
 from transorbit.plots import heading, style
 from transorbit.plots.marks import distribution
 from transorbit.plots.scales import plain
@@ -130,10 +130,7 @@ def completion(result: Result, **look: Unpack[style.Look]) -> Figure | None:
 
 def _of_one_size(result: Result, done: list[dict[str, Any]], kinds: list[str], look: style.Look) -> Figure:
     """The distribution of the completion times of transfers that are all of one size, among those that have begun."""
-    size, alike = done[0]["delivered_bytes"], {(what_it_runs(flow), flow["traffic"]) for flow in done}
-    begun = [flow for flow in result.summary["flows"] if (what_it_runs(flow), flow["traffic"]) in alike]
-    # A flow that has brought more is no transfer of this size.
-    begun = [flow for flow in begun if flow["opened_s"] is not None and flow["delivered_bytes"] <= size]
+    size, begun = done[0]["delivered_bytes"], begun_like(done, result.summary["flows"])
     with style.plain(title=heading.of_run("Completion of transfers", result), look=look) as (fig, [ax]):
         for kind, color, dash in zip(kinds, cycle(style.CYCLE), cycle(style.DASHES)):
             own = [flow for flow in begun if what_it_runs(flow) == kind]

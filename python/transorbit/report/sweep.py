@@ -81,8 +81,9 @@ def _tiles(result: SweepResult, rows: list[_Row]) -> Iterator[Tile]:
     counts = sorted({row["runs"] - row["failed"] for row in rows})
     each = f"{counts[0]} to {counts[-1]} each" if len(counts) > 1 else f"{counts[0] if counts else 0} each"
     yield Tile("Points", number(len(result.sweep.points)), "", f"{_count(len(result.axes), 'axis', 'axes')}")
-    yield Tile("Runs", number(len(result.runs)), "", each)
-    if failed := len(result.failed):
+    failed = len(result.failed)
+    yield Tile("Runs", number(len(result.runs) - failed), "", each)
+    if failed:
         yield Tile("Failed", number(failed), "runs", kind="bad")
     took = float(result.runs["wall_s"].sum() or 0.0)
     yield Tile("Computing time", number(took, 3), "s", "of all runs together")

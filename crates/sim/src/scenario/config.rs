@@ -224,7 +224,7 @@ impl ScenarioConfig {
                 format!("about {flows:.0} flows would arrive in {}, at most {MOST_FLOWS} are possible", self.duration);
             return Err(ScenarioError::new("flows", message));
         }
-        let samples = self.record.samples.unwrap_or(0);
+        let (samples, flows) = (self.record.samples.unwrap_or(0), flows.max(1.0));
         if self.record.series && f64::from(samples) * flows > MOST_SAMPLES {
             let message = format!(
                 "{samples} for each of {flows:.0} flows would not fit the memory: at most {MOST_SAMPLES} in all, or \
@@ -392,15 +392,20 @@ fn check_transport(flow: &FlowConfig, transport: &TransportConfig) -> Result<(),
         return transport.entry().check();
     }
     let (kind, traffic) = (transport.kind(), flow.traffic.kind());
+    // A proxy splits only what advertises windows.
+    let splits = |kind: &dyn transport::Kind| flow.pep.is_none() || kind.build(ETHERNET).windows().is_some();
     if let Some((option, value, services)) = transport.entry().other_services()
+        && splits(transport.entry())
         && services.iter().any(|service| needed.contains(service))
     {
         return Err(ScenarioError::new(option, format!("{kind} carries {traffic} with {option} = {value}")));
     }
-    // A proxy splits only what advertises windows.
-    let splits = |kind: &dyn transport::Kind| flow.pep.is_none() || kind.build(ETHERNET).windows().is_some();
     let allowed = TransportConfig::names(|kind| carries(kind) && splits(kind));
-    Err(ScenarioError::new("kind", format!("{kind} cannot carry {traffic}, {allowed} can")))
+    let message = match allowed.as_str() {
+        "" => format!("{kind} cannot carry {traffic}, nor can another transport that a proxy splits"),
+        allowed => format!("{kind} cannot carry {traffic}, {allowed} can"),
+    };
+    Err(ScenarioError::new("kind", message))
 }
 
 /// Refuses a duration of no time.

@@ -80,8 +80,8 @@ impl Proxy {
     }
 
     /// The application opens its connection at `host`. The other connection is made as well, so that the application
-    /// can act at its end of it, but nothing is sent there before the first is open. Returns the end that opens the
-    /// first, which is to be entered then.
+    /// can act at its end of it, but the gateway sends nothing there before the first is open. Returns the end that
+    /// opens the first, which is to be entered then.
     pub(super) fn open(&mut self, now: Time, host: EndpointId, connections: &mut Connections) -> EndpointId {
         let mut open = |end| connections.open(now, end, Some(self.buffer));
         let first = open(host);
