@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 
 import transorbit as to
+from conftest import ROOT
 from transorbit import _numbers, statistics
 from transorbit.cli import compare
 
@@ -240,3 +241,16 @@ def test_the_default_goodput_of_a_sweep_is_over_the_time_of_the_run(
     )
     assert told["goodput_mbps"].to_list() == pytest.approx(own["true"].to_list())
     assert all(rates > 1.02 * true for rates, true in zip(own["rates"], own["true"], strict=True))
+
+
+def test_the_default_share_of_retransmissions_is_of_the_packets_that_may_be_sent_again() -> None:
+    calls = {"count": 30, "transport": "udp", "traffic": "voice"}
+    small = {"kind": "droptail", "buffer": "40 packets"}
+    edits = {"flows": [{"transport": "tcp", "traffic": "bulk"}, calls], "last_hop.scheduler": small}
+    table = {"scenario": "lab-fixed.toml", "set": {"duration": "5 s", **edits}}
+    result = to.Sweep.from_dict(table, base_dir=ROOT / "scenarios").run(jobs=1)
+    tcp = result.flows.drop_nulls("congestion")
+
+    share = 100 * tcp["retransmitted_packets"].sum() / tcp["sent_packets"].sum()
+    assert result.runs["retransmitted_percent"].to_list() == pytest.approx([share])
+    assert share > 0

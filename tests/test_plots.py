@@ -523,3 +523,25 @@ def test_transmissions_of_a_packet_are_one_at_least(swept: tuple[SweepResult, Pa
     drawn = plots.numbers(plots.of_sweep("spectral-efficiency", swept[0], only={"policy": ["plain"]}))
 
     assert drawn.filter(pl.col("metric").str.contains("ransmissions"))["low"].min() >= 1.0
+
+
+def test_access_times_are_of_all_flows_that_began() -> None:
+    scenario = to.Scenario.load(ROOT / "scenarios/dvbrcs2-web.toml")
+    result = scenario.replace({"duration": "6 s", "flows.0.count": 200}).run()
+    begun = result.flows.drop_nulls("opened_s")
+    ended = begun.drop_nulls("completion_s")
+    assert len(ended) < len(begun)
+
+    drawn = plots.numbers(plots.access_times(result)).filter(pl.col("series").str.ends_with(", all"))
+
+    assert drawn["y"].max() == pytest.approx(100 * len(ended) / len(begun))
+
+
+def test_values_that_hardly_differ_do_not_lie_on_the_upper_edge() -> None:
+    figure = Figure()
+    ax = figure.subplots()
+    ax.plot([0, 1], [4.353, 4.355])
+
+    plots.application._from_zero(ax)
+
+    assert ax.get_ylim() == (0, pytest.approx(1.08 * 4.355))

@@ -24,6 +24,7 @@ from transorbit import report, statistics
 from transorbit._flow_kinds import named
 from transorbit._numbers import on_page as number
 from transorbit.report import series, text, tiles
+from transorbit.report import sweep as sweep_report
 from transorbit.report.page import Cell, Chart, Page, Series, interval
 
 if TYPE_CHECKING:
@@ -464,3 +465,25 @@ def test_the_charts_are_those_of_the_page(tmp_path: Path) -> None:
     folder = ROOT / "python/transorbit/report/assets"
     for name in ("charts.js", "charts.css"):
         assert (tmp_path / name).read_bytes() == (folder / name).read_bytes(), "cd web && npm run report"
+
+
+def test_a_page_has_no_numbers_of_very_many_points() -> None:
+    from matplotlib.figure import Figure
+
+    few, many = Figure(), Figure()
+    few.subplots().plot(range(10))
+    many.subplots().plot(range(200_000))
+
+    assert text.numbers(few).count("\n") == 11
+    assert text.numbers(many) == ""
+
+
+def test_a_report_of_a_sweep_counts_the_runs_that_succeeded() -> None:
+    congestion = {"name": "tcp", "key": "flows.0.transport.congestion", "values": ["cubic", "nonsense"]}
+    table = {"scenario": "lab-fixed.toml", "set": {"duration": "1 s"}, "replications": 2, "axes": [congestion]}
+    result = to.Sweep.from_dict(table, base_dir=ROOT / "scenarios").run(jobs=1)
+    assert len(result.failed) == 2
+
+    runs = next(tile for tile in sweep_report._tiles(result, result.means()) if tile.label == "Runs")
+
+    assert (runs.value, runs.note) == ("2", "0 to 2 each")

@@ -50,6 +50,7 @@ impl Default for FrameConfig {
 
 /// The most slots of a frame.
 const MOST_SLOTS: u64 = 1_000_000;
+/// The longest frame. Its timeslots are multiples of its nanoseconds, which 64 bits have to hold.
 const LONGEST: Duration = Duration::from_secs(3600);
 
 impl FrameConfig {
