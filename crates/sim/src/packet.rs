@@ -1,6 +1,6 @@
 //! The packets of a run: made once, referred to by number, counted to the last.
 
-use std::ops::Deref;
+use std::ops::{Deref, Range};
 
 use link::FlowNumbers;
 use traffic::End;
@@ -133,12 +133,7 @@ impl Packet {
 
     /// Returns the packet's numbers in its connection, for a reordering buffer that orders by them.
     pub(crate) fn numbers(&self) -> FlowNumbers {
-        let (begin, end) = match &self.payload {
-            Payload::Tcp(segment) => (segment.seq, segment.end()),
-            Payload::Udp(Datagram { number, .. }) => (*number, number + 1),
-            Payload::Quic(packet) => (packet.number, packet.number + 1),
-            Payload::External(packet) => (packet.number, packet.number + 1),
-        };
+        let Range { start: begin, end } = self.payload.span();
         FlowNumbers { connection: self.connection, begin, end }
     }
 
@@ -151,9 +146,7 @@ impl Packet {
                 let offset = if bare { segment.seq.max(segment.ack) } else { segment.seq };
                 offset.saturating_sub(1) / u64::from(payload_bytes)
             }
-            Payload::Udp(datagram) => datagram.number,
-            Payload::Quic(packet) => packet.number,
-            Payload::External(packet) => packet.number,
+            other => other.span().start,
         }
     }
 }

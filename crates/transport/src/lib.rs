@@ -22,7 +22,7 @@ pub use endpoint::{
 };
 pub use external::ExternalPacket;
 pub use profile::Profile;
-pub use quic::{Answered, Client, Content, Controllers, EndCause, Ended, HandshakeMode, Lifetime, QuicPacket, Resume};
+pub use quic::{Answered, Client, Controllers, EndCause, Ended, HandshakeMode, Lifetime, QuicPacket, Resume};
 pub use state::{CongestionState, SenderSample};
 pub use tcp::{
     AccEcnOption, AvoidanceCounts, ByteCounting, Connection, Cookie, Counters, DelayedAck, Dupthresh, EcnMode,

@@ -3,7 +3,6 @@
 use access::Access;
 use engine::Digest;
 use traffic::Listener;
-use transport::Content;
 use units::{Duration, Ecn, Time};
 
 use super::drops::{Drops, Loss};
@@ -185,15 +184,7 @@ impl Recorder {
         }
         if packet.counts {
             let record = &mut self.flows[packet.flow as usize];
-            let segment = match &packet.payload {
-                Payload::Tcp(segment) => Some((segment.seq, packet.sent_before)),
-                Payload::Quic(quic) => match &quic.content {
-                    Content::Stream(position) => Some((*position, packet.sent_before)),
-                    Content::None | Content::Datagrams { .. } => None,
-                },
-                Payload::Udp(_) | Payload::External(_) => None,
-            };
-            record.on_loss(loss, segment);
+            record.on_loss(loss, packet.payload.stream_offset().map(|offset| (offset, packet.sent_before)));
             record.lost_datagrams[0] += packet.payload.datagrams().count() as u32;
             if let Some(listener) = &mut record.listener {
                 miss(listener, packet);
@@ -228,8 +219,8 @@ impl Recorder {
                 }
             } else {
                 record.order.on_arrival(packet.word + 1, packet.sent_before);
-                if let Payload::Quic(quic) = &packet.payload {
-                    record.on_segment(quic.sequence(), packet.sent_before, || true);
+                if let Some(offset) = packet.payload.stream_offset() {
+                    record.on_segment(offset, packet.sent_before, || true);
                 }
                 if let Some(listener) = &mut record.listener {
                     match &packet.payload {

@@ -281,6 +281,28 @@ impl Payload {
         }
     }
 
+    /// Returns the offsets of a segment's bytes, or of another packet its number alone.
+    #[inline]
+    pub fn span(&self) -> Range<u64> {
+        match self {
+            Payload::Tcp(segment) => segment.seq..segment.end(),
+            Payload::Udp(Datagram { number, .. }) => *number..number + 1,
+            Payload::Quic(packet) => packet.number..packet.number + 1,
+            Payload::External(packet) => packet.number..packet.number + 1,
+        }
+    }
+
+    /// Returns the offset of its data in the byte stream, by which copies of lost data are known; `None` without a
+    /// stream.
+    #[inline]
+    pub fn stream_offset(&self) -> Option<u64> {
+        match self {
+            Payload::Tcp(segment) => Some(segment.seq),
+            Payload::Quic(packet) => packet.stream_offset(),
+            Payload::Udp(_) | Payload::External(_) => None,
+        }
+    }
+
     /// The congestion mark of its IP header.
     #[inline]
     pub fn ecn(&self) -> Ecn {

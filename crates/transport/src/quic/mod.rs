@@ -45,4 +45,4 @@ mod usage;
 pub(crate) use config::LEAST_PACKET;
 pub use config::{Client, Controllers, HandshakeMode, QuicConfig};
 pub use lifetime::{EndCause, Ended, Lifetime, Resume};
-pub use packet::{Answered, Content, QuicPacket};
+pub use packet::{Answered, QuicPacket};

@@ -16,7 +16,7 @@ pub struct QuicPacket {
     /// The number of the user's address that it comes from or goes to: how often the address has changed before.
     pub address: u32,
     /// The application's data that the packet carries.
-    pub content: Content,
+    pub(crate) content: Content,
     /// The client's request when it opened this connection, if it is not the first.
     pub resume: Option<Arc<Resume>>,
     /// The answers of an end so far, where the client may open another connection.
@@ -72,6 +72,15 @@ impl QuicPacket {
             Content::None => self.number,
             Content::Stream(position) => *position,
             Content::Datagrams { first, .. } => *first,
+        }
+    }
+
+    /// Returns the offset of its first data on streams; `None` if it carries none.
+    #[inline]
+    pub fn stream_offset(&self) -> Option<u64> {
+        match self.content {
+            Content::Stream(position) => Some(position),
+            Content::None | Content::Datagrams { .. } => None,
         }
     }
 
