@@ -13,7 +13,7 @@ report! {
         retransmitted_packets: u64,
         /// Expiries of their sender's retransmission timer.
         rto_events: u64,
-        /// Mean of the round-trip times that their sender measured.
+        /// Mean round-trip time of their sender, as `rtt_mean_s` of the flow.
         rtt_mean_s: Option<f64>,
         /// Data that reached the gateway on their way to the receiver of the flow.
         relayed_bytes: u64,

@@ -115,6 +115,15 @@ pub struct Counters {
     pub rtt_sum: Duration,
 }
 
+impl Counters {
+    /// Counts the round-trip time of an acknowledgment: the age of the newest segment that it is the first to report.
+    #[inline(always)]
+    pub(crate) fn count_rtt(&mut self, rtt: Duration) {
+        self.rtt_samples += 1;
+        self.rtt_sum += rtt;
+    }
+}
+
 /// How a segment that arrives is to be answered in its place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Arrival {

@@ -82,6 +82,23 @@ fn the_end_of_a_recovery_forgets_blocks() {
     script.ack(high, &[beyond]);
     let info = script.connection.info();
     assert_eq!((info.sacked, info.lost, info.congestion_state), (0, 0, CongestionState::Open));
+    // Told again, they are no measurement.
+    let samples = script.connection.counters().rtt_samples;
+    script.after(50).ack(high, &[beyond]);
+    assert_eq!((script.connection.info().sacked, script.connection.counters().rtt_samples), (1, samples));
+}
+
+/// One segment in each round trip is timed; the mean of the record has a value for each acknowledgment with news.
+#[test]
+fn the_mean_round_trip_is_that_of_all_acknowledgments() {
+    let mut script = sender(ns2());
+    script.ack(1001, &[]);
+    script.after(10).ack(3001, &[]);
+    script.after(10).ack(3001, &[block(5, 5)]);
+    script.after(10).ack(3001, &[block(5, 6)]);
+    script.ack(3001, &[block(5, 6)]);
+    let counters = script.connection.counters();
+    assert_eq!((counters.rtt_samples, counters.rtt_sum), (4, ms(100 + 110 + 120 + 130)));
 }
 
 /// Duplicates keep the timer from expiring; by the RFC they do not.

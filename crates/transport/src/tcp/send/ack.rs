@@ -103,8 +103,7 @@ impl Sender {
         let (oldest, newest) = (now.since(first_sent_at), now.since(last.sent_at));
         self.rtt.note_min(now, newest);
         self.rtt.measured(oldest, self.board.una(), self.board.nxt());
-        counters.rtt_samples += 1;
-        counters.rtt_sum += newest;
+        counters.count_rtt(newest);
         if let Some(rack) = &mut self.rack {
             rack.adapt(self.totals.delivered);
         }
@@ -374,8 +373,7 @@ impl Sender {
         self.rtt.note_min(now, newest);
         self.rtt.measured(oldest, self.board.una(), self.board.nxt());
         news.rtt = Some(newest);
-        counters.rtt_samples += 1;
-        counters.rtt_sum += newest;
+        counters.count_rtt(newest);
         true
     }
 

@@ -18,7 +18,7 @@ use units::{Duration, Time};
 use super::ack::Taken;
 use super::news::Before;
 use super::recovery::episode::Rexmit;
-use super::scoreboard::slot::{RETRANSMITTED, SACKED};
+use super::scoreboard::slot::{ONCE_SACKED, RETRANSMITTED, SACKED};
 use super::{Ack, Sender, echo_age};
 use crate::congestion::{AckSample, Cause};
 use crate::state::CongestionState;
@@ -35,6 +35,8 @@ struct Ns2News {
     thorough: bool,
     /// The round-trip time of the newest segment, if it was sent once only.
     rtt: Option<Duration>,
+    /// When the newest segment was sent that this acknowledgment is the first to report; `None` by Karn's rule.
+    told: Option<Time>,
 }
 
 /// The burst that the end of a recovery may send.
@@ -57,7 +59,10 @@ impl Sender {
         self.board.move_una(ack.ack);
         let mut news = self.clean(now, counters);
         self.read_blocks_as_ns2(now, ack, &mut news);
-        self.measure_as_ns2(now, ack, counters);
+        self.measure_as_ns2(now, ack);
+        if let Some(sent_at) = news.told {
+            counters.count_rtt(now.since(sent_at));
+        }
         if news.acked > 0 {
             self.timer.timeouts = 0;
         }
@@ -77,10 +82,14 @@ impl Sender {
         let before = self.before();
         self.board.move_una(ack.ack);
         let Some(Taken { acked, last, .. }) = self.take_plain(now, counters) else { return };
-        self.measure_as_ns2(now, ack, counters);
+        self.measure_as_ns2(now, ack);
         self.rearm_rto(now);
-        let rtt = Some(now.since(last.sent_at));
-        self.control_as_ns2(now, &before, &Ns2News { acked, rtt, ..Ns2News::default() });
+        let rtt = now.since(last.sent_at);
+        // Where the last of several was reported before the end of a recovery, none of them counts.
+        if !last.is(ONCE_SACKED) {
+            counters.count_rtt(rtt);
+        }
+        self.control_as_ns2(now, &before, &Ns2News { acked, rtt: Some(rtt), ..Ns2News::default() });
         self.begin_burst();
     }
 
@@ -113,11 +122,15 @@ impl Sender {
 
     /// Takes out what is acknowledged cumulatively.
     fn clean(&mut self, now: Time, counters: &mut Counters) -> Ns2News {
-        let mut news = Ns2News::default();
+        let (mut news, mut told, mut again) = (Ns2News::default(), None, false);
         while let Some((number, slot)) = self.board.acknowledged() {
             news.acked += 1;
             counters.bytes_acked += u64::from(slot.len);
             news.rtt = (!slot.was_retransmitted()).then(|| now.since(slot.sent_at));
+            again |= slot.was_retransmitted();
+            if !slot.is(ONCE_SACKED) {
+                told = Some(slot.sent_at);
+            }
             if !slot.is(SACKED) {
                 self.totals.delivered += 1;
                 self.note_delivered(now, number, &slot, true);
@@ -134,6 +147,7 @@ impl Sender {
             self.board.pop_front(&slot);
         }
         news.thorough &= self.board.outstanding();
+        news.told = told.filter(|_| !again);
         news
     }
 
@@ -149,15 +163,20 @@ impl Sender {
         news.sacked |= !judged.arrived.is_empty();
         news.lost |= !judged.lost.is_empty();
         let mut lost = judged.lost.iter().copied().peekable();
+        let mut told = None;
         for &number in &judged.arrived {
             while let Some(number) = lost.next_if(|&lost| lost < number) {
                 self.lose(now, number);
             }
             let slot = *self.board.get(number);
+            if !slot.was_retransmitted() && !slot.is(ONCE_SACKED) {
+                told = told.max(Some(slot.sent_at));
+            }
             self.note_delivered(now, number, &slot, true);
             self.board.mark_sacked(number);
             self.totals.delivered += 1;
         }
+        news.told = told.or(news.told);
         for number in lost {
             self.lose(now, number);
         }
@@ -167,9 +186,9 @@ impl Sender {
     }
 
     /// With timestamps every acknowledgment gives a round-trip time, otherwise that of the segment that is timed. The
-    /// latter alone ends the back-off.
+    /// latter alone ends the back-off. `rtt_mean_s` does not come from here.
     #[inline(always)]
-    fn measure_as_ns2(&mut self, now: Time, ack: &Ack, counters: &mut Counters) {
+    fn measure_as_ns2(&mut self, now: Time, ack: &Ack) {
         let una = self.board.una();
         let Some(ns2) = &mut self.ns2 else { return };
         let timed = ns2.timed.take_if(|timed| timed.0 <= una).map(|timed| now.since(timed.1));
@@ -180,8 +199,6 @@ impl Sender {
         let Some(rtt) = echoed.or(timed) else { return };
         self.rtt.note_min(now, rtt);
         self.rtt.measured(rtt, una, self.board.nxt());
-        counters.rtt_samples += 1;
-        counters.rtt_sum += rtt;
     }
 
     /// Tells the controller, which opens the window outside of a recovery.

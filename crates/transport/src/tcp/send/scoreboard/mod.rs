@@ -18,7 +18,7 @@ use units::Time;
 
 use self::new_ranges::NewRanges;
 use self::sending::Sending;
-use self::slot::{LOST, PUSH, RETRANSMITTED, SACKED, SentState, Slot, control_marks};
+use self::slot::{LOST, ONCE_SACKED, PUSH, RETRANSMITTED, SACKED, SentState, Slot, control_marks};
 use crate::tcp::SackBlocks;
 
 /// Counts of slots.
@@ -400,7 +400,7 @@ impl Scoreboard {
         debug_assert!(marks & SACKED == 0);
         // A retransmission of what was not lost stays in flight: both copies may have been needed for nothing.
         let gone = if marks & LOST != 0 { LOST | RETRANSMITTED } else { 0 };
-        slot.marks = marks & !gone | SACKED;
+        slot.marks = marks & !gone | SACKED | ONCE_SACKED;
         self.counts.lost -= u32::from(marks & LOST != 0);
         self.counts.retransmitted -= u32::from(marks & gone & RETRANSMITTED != 0);
         self.counts.sacked += 1;
@@ -455,7 +455,7 @@ impl Scoreboard {
         self.above = self.slots.iter().filter(|slot| slot.is(SACKED)).count() as u32;
     }
 
-    /// The peer dropped what it had acknowledged selectively (RFC 2018 section 8).
+    /// The peer dropped what it had acknowledged selectively (RFC 2018 section 8). Slots keep [`ONCE_SACKED`].
     pub fn forget_sacked(&mut self) {
         for slot in &mut self.slots {
             slot.marks &= !SACKED;

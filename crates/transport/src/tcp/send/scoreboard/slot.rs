@@ -28,13 +28,14 @@ const _: () = assert!(size_of::<Slot>() == 32);
 
 /// Selectively acknowledged.
 pub(in crate::tcp::send) const SACKED: u8 = 1;
+/// A block reported it once, whether or not that was forgotten since.
+pub(in crate::tcp::send) const ONCE_SACKED: u8 = 64;
 /// Taken for lost and not (known to be) delivered since.
 pub(in crate::tcp::send) const LOST: u8 = 2;
 /// Retransmitted, and the retransmission is thought to be in flight.
 pub(in crate::tcp::send) const RETRANSMITTED: u8 = 4;
 /// The FIN goes with it.
 pub(in crate::tcp::send) const FIN: u8 = 8;
-
 /// The SYN: nothing else goes with it.
 pub(in crate::tcp::send) const SYN: u8 = 32;
 /// The segment has PSH: the application had written no more.
