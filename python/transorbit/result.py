@@ -175,7 +175,7 @@ class Result:
         """One row for each flow that has a report: `flow`, its number, and the numbers of the report.
 
         Args:
-            report: a key of a flow in the summary: "voice", "web", "video", "live", "game" or "pep".
+            report: the key of a report in the flows of the summary, as "voice", "web" or "pep".
 
         Raises:
             ValueError: there is no such report.

@@ -137,7 +137,8 @@ units::report! {
         decoded_packets: u64,
         /// Packets of random access that were not.
         lost_packets: u64,
-        /// Packet loss rate: lost packets as a share of both; `null` without any.
+        /// Packet loss rate: lost packets as a share of both; `null` without any. With `packing` a datagram may lie in
+        /// several packets, and is lost with any of them (`lost_collision` of the flow).
         ([0.0, 1.0]) plr: Option<f64>,
         /// Packets sent by random access for each slot of random access, over all frames of the run; `null` without
         /// such slots.

@@ -36,7 +36,7 @@ units::report! {
         "Useful rate of the last hop" useful_bps: f64,
         /// `useful_bps` over `coded_bps`: useful bits for each coded bit, 0 to 1; `null` if none was sent.
         ([0.0, 1.0]) spectral_efficiency: Option<f64>,
-        /// Share of the time in which the link was sending.
+        /// Share of the time in which the link was sending. Bursts that wait for a path's rate to return count.
         ([0.0, 1.0]) utilisation: f64,
         /// Share of the time in which it rested although packets waited, because the reliability scheme had no process
         /// free for them.

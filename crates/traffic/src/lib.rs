@@ -13,7 +13,7 @@ mod size;
 mod source;
 mod stalls;
 
-pub use experience::{AppSample, Experience, GameReport, LiveReport, VideoReport, WebReport};
+pub use experience::{AppSample, Experience};
 pub use kind::{Kind, MakeRng, UserSource};
 pub(crate) use kind::{MakeUserRng, of_each_user};
 pub(crate) use program::FindProgram;
@@ -23,7 +23,7 @@ pub(crate) use source::MOST_CONNECTIONS;
 pub use source::{Act, Action, End, Needs, Source};
 pub use voice::activity::{Activity, Continuous, ExponentialOnOff, ParetoOnOff};
 pub use voice::codec::Codec;
-pub use voice::listener::{Listener, VoiceQuality};
+pub use voice::listener::Listener;
 pub use voice::playout::{AdaptivePlayout, FixedPlayout, Playout};
 pub use web::{ConstantCount, ObjectCount, ParetoCount, Requests};
 

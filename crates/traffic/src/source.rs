@@ -141,8 +141,8 @@ pub trait Source: Send {
 
     /// Returns the experience of its user until `now`, of traffic that has a measure of that. `lost`: packets with data
     /// from the server, and datagrams from the user, that the network lost.
-    fn experience(&self, _now: Time, _lost: [u64; 2]) -> Experience {
-        Experience::default()
+    fn experience(&self, _now: Time, _lost: [u64; 2]) -> Option<Experience> {
+        None
     }
 
     /// Returns the state of the application at `now`, for time series.

@@ -82,6 +82,14 @@ pub(crate) fn scripted() -> TrafficConfig {
 const OFFSET: Duration = Duration::from_secs(2);
 const RUN: Duration = Duration::from_secs(20);
 
+/// The report of web traffic.
+pub(crate) fn web_report(source: &dyn Source) -> crate::web::WebReport {
+    match source.experience(Time::ZERO, [0; 2]) {
+        Some(Experience::Web(report)) => report,
+        other => panic!("{other:?}"),
+    }
+}
+
 /// Runs a source over a network that delivers each write whole after `delay`, and returns all its actions.
 pub(crate) fn run(source: &mut dyn Source, delay: Duration) -> Vec<(Time, Act)> {
     try_run(source, delay).expect("it ends")

@@ -1,6 +1,6 @@
 //! The columns of flows: name, meaning, label, and how each is made.
 
-use traffic::{Experience, GameReport, LiveReport, VideoReport, VoiceQuality, WebReport};
+use traffic::Experience;
 use transport::{Counters, Ended, Lifetime};
 use units::{Duration, Time};
 
@@ -32,8 +32,10 @@ pub(crate) struct FlowFacts<'a> {
     /// Whether the sender knows it, or sends no more datagrams.
     pub(crate) finished: bool,
     pub(crate) access_kind: Option<String>,
-    pub(crate) voice: Option<VoiceQuality>,
-    pub(crate) experience: Experience,
+    /// The report of its listener or, at the first flow of an application, of its source.
+    pub(crate) experience: Option<Box<Experience>>,
+    /// The report's keys and values.
+    pub(crate) reported: Vec<(&'static str, f64)>,
     /// The connections' ends and reopenings at both ends, where the transport may end connections.
     pub(crate) lifetimes: Option<[&'a Lifetime; 2]>,
     pub(crate) pep: Option<PepSummary>,
@@ -57,16 +59,16 @@ impl FlowFacts<'_> {
         (settled > 0).then(|| lost as f64 / settled as f64)
     }
 
-    /// Returns a value of the viewer's report, of adaptive or live video.
-    fn viewer<T>(&self, video: fn(&VideoReport) -> T, live: fn(&LiveReport) -> T) -> Option<T> {
-        self.experience.video.as_ref().map(video).or_else(|| self.experience.live.as_ref().map(live))
+    /// Returns the value of a key of the application's report, whatever its kind; `None` where it has no such key, or
+    /// no value.
+    fn reported(&self, key: &str) -> Option<f64> {
+        debug_assert!(self.reported.is_empty() || Experience::has_key(key), "no report has {key}");
+        let (_, value) = self.reported.iter().find(|&&(name, _)| name == key)?;
+        (!value.is_nan()).then_some(*value)
     }
 
-    /// The mean opinion score by the model of its kind of traffic.
-    fn mos(&self) -> Option<f64> {
-        let played = self.experience.game.and_then(|game| game.mos);
-        let viewed = self.viewer(|video| video.mos, |live| live.mos).flatten();
-        self.voice.map(|voice| voice.mos).or(viewed).or(played)
+    fn reported_count(&self, key: &str) -> Option<u64> {
+        self.reported(key).map(|count| count as u64)
     }
 
     /// The larger count of the two ends.
@@ -136,10 +138,12 @@ macro_rules! flow_columns {
 
         /// One row for each flow that has a report: see [`Cell::reports`].
         pub(super) fn report_table(flows: &[Box<$name>], report: &str) -> Option<Table> {
-            match report {
-                $(stringify!($field) => <$type as Cell>::reports(flows.iter().map(|flow| (flow.id, &flow.$field))),)+
-                _ => None,
-            }
+            $(if let Some(table) =
+                <$type as Cell>::reports(report, stringify!($field), flows.iter().map(|flow| (flow.id, &flow.$field)))
+            {
+                return Some(table);
+            })+
+            None
         }
     };
 }
@@ -201,19 +205,20 @@ flow_columns! {
         /// with `record.queue_delays`.
         "Mean wait in the queue" queue_delay_mean_s: Option<f64> =
             |f| f.record.queue.as_ref().map(|queue| queue.mean_s());
-        /// The median of it.
+        /// The median of it, rounded up to three digits, by 0.1 % at most.
         "Wait in the queue, median" queue_delay_p50_s: Option<f64> =
             |f| f.record.queue.as_ref()?.quantile_s(0.5);
-        /// The 99th percentile of it.
+        /// The 99th percentile of it, rounded likewise.
         "Wait in the queue, 99 %" queue_delay_p99_s: Option<f64> =
             |f| f.record.queue.as_ref()?.quantile_s(0.99);
-        /// Mean of the round-trip times that the sender measured: for each acknowledgment that of the newest packet it
-        /// tells of. The `srtt_s` of TCP follows the oldest, so that delayed acknowledgments count in.
+        /// Mean [round-trip time](models/tcp.md#round-trip-times): at each acknowledgment the age of the newest packet
+        /// that it is the first to report. The `srtt_s` of TCP follows the oldest, so that delayed acknowledgments
+        /// count in.
         "Mean RTT" rtt_mean_s: Option<f64> = |f| mean_s(f.counters.rtt_sum, f.counters.rtt_samples);
         /// Mean time of packets with data from the moment they are sent to their arrival at the receiver's transport:
         /// path, queue, last hop, HARQ and reordering included. Packets that never arrive do not count.
         "Mean one-way delay" one_way_delay_mean_s: Option<f64> = |f| f.record.delay.mean_s();
-        /// The 95th percentile of it.
+        /// The 95th percentile of it; of more than 4096 packets rounded likewise.
         "One-way delay, 95 %" one_way_delay_p95_s: Option<f64> = |f| f.record.delay.p95_s();
         /// Mean absolute difference between the one-way delays of packets that arrive one after the other: the jitter
         /// of the published studies.
@@ -227,38 +232,36 @@ flow_columns! {
         [flat] lost: Lost = |f| f.record.lost();
         /// Packets of a call that arrived after they should have been played; they are not in `loss_ratio`. `null`
         /// where nobody listens.
-        "Packets late" lost_late: Option<u64> = |f| Some(f.voice?.late_packets);
+        "Packets late" lost_late: Option<u64> = |f| f.reported_count("late_packets");
         /// Mean opinion score, 1 to 5 at most: of [voice](models/voice-quality.md) by the E-model, of
         /// [video](models/video.md) by its stalls, of a [game](models/game.md) by delay and jitter. `null` for other
         /// traffic, and where nothing was sent or played. Scores of different kinds do not compare.
-        ([1.0, 5.0]) mos: Option<f64> = |f| f.mos();
+        ([1.0, 5.0]) mos: Option<f64> = |f| f.reported("mos");
         /// Time from the opening of a video's connection to the first picture; `null` without one.
-        "Start-up delay" startup_s: Option<f64> = |f| f.viewer(|video| video.startup_s, |live| live.startup_s)?;
+        "Start-up delay" startup_s: Option<f64> = |f| f.reported("startup_s");
         /// Times that the picture of a video stood still because the buffer was empty.
-        "Stalls" rebuffers: Option<u64> = |f| f.viewer(|video| video.rebuffers, |live| live.rebuffers);
+        "Stalls" rebuffers: Option<u64> = |f| f.reported_count("rebuffers");
         /// Total time for which the picture of a video stood still.
-        "Time in stalls" rebuffer_s: Option<f64> = |f| f.viewer(|video| video.rebuffer_s, |live| live.rebuffer_s);
+        "Time in stalls" rebuffer_s: Option<f64> = |f| f.reported("rebuffer_s");
         /// Share of `rebuffer_s` in the time from the first picture to the end of the video or the run.
-        "Share of time in stalls" rebuffer_ratio: Option<f64> =
-            |f| f.viewer(|video| video.rebuffer_ratio, |live| live.rebuffer_ratio)?;
+        "Share of time in stalls" rebuffer_ratio: Option<f64> = |f| f.reported("rebuffer_ratio");
         /// Mean bit rate of what was played of adaptive video.
-        "Bit rate of the video" bitrate_mean_bps: Option<f64> = |f| f.experience.video?.bitrate_mean_bps;
+        "Bit rate of the video" bitrate_mean_bps: Option<f64> = |f| f.reported("bitrate_mean_bps");
         /// Changes of that bit rate.
-        "Changes of the bit rate" bitrate_switches: Option<u64> = |f| Some(f.experience.video?.switches);
+        "Changes of the bit rate" bitrate_switches: Option<u64> = |f| f.reported_count("switches");
         /// Mean quality of experience of a segment of adaptive video, by the linear model of Yin and others (2015).
-        "Quality of experience" qoe: Option<f64> = |f| f.experience.video?.qoe;
+        "Quality of experience" qoe: Option<f64> = |f| f.reported("qoe");
         /// From the capture of a live frame to its showing, mean over the frames shown.
-        "Latency to live" latency_mean_s: Option<f64> = |f| f.experience.live?.latency_mean_s;
+        "Latency to live" latency_mean_s: Option<f64> = |f| f.reported("latency_mean_s");
         /// The 95th percentile of it.
-        "Latency to live, 95 %" latency_p95_s: Option<f64> = |f| f.experience.live?.latency_p95_s;
+        "Latency to live, 95 %" latency_p95_s: Option<f64> = |f| f.reported("latency_p95_s");
         /// Of live video, the share of frames that were not there when they were to be shown; of a game, the share of
         /// updates and commands that arrived later than its `bound` or not at all.
-        "Late or lost" late_ratio: Option<f64> =
-            |f| f.experience.live.map(|live| live.late_ratio).or(f.experience.game.map(|game| game.late_ratio))?;
+        "Late or lost" late_ratio: Option<f64> = |f| f.reported("late_ratio");
         /// Of a game: from sending a command to the first update made with it, the 95th percentile.
-        "Response time, 95 %" response_p95_s: Option<f64> = |f| f.experience.game?.response_p95_s;
+        "Response time, 95 %" response_p95_s: Option<f64> = |f| f.reported("response_p95_s");
         /// The 99th percentile of it.
-        "Response time, 99 %" response_p99_s: Option<f64> = |f| f.experience.game?.response_p99_s;
+        "Response time, 99 %" response_p99_s: Option<f64> = |f| f.reported("response_p99_s");
         /// How the packets that went up, data or acknowledgments, got at the return link: `dedicated`, a scheme of
         /// random access, or both as `crdsa+dedicated`; `null` without a return link.
         "Access" access_kind: Option<String> = |f| f.access_kind.clone();
@@ -271,8 +274,8 @@ flow_columns! {
         /// ended.
         "Completed after" completion_s: Option<f64> =
             |f| f.since_opening(Some(f.record.last_delivery).filter(|_| f.closed));
-        /// The congestion window, averaged over time: to the end of the run, or where all has been acknowledged to the
-        /// last delivery or, if that is later, the window's last change.
+        /// The congestion window, averaged over time: from the first that the sender has to the end of the run, or
+        /// where all has been acknowledged to the last delivery or, if that is later, the window's last change.
         "Mean window" cwnd_mean_packets: Option<f64> = |f| f.mean_window();
         /// Connections of [QUIC](quic.md#when-a-connection-ends) that ended before the application closed them, by an
         /// idle time-out or an error.
@@ -291,16 +294,8 @@ flow_columns! {
         [optional] "Migrations" migrations: Option<u64> = |f| f.most(|end| end.migrations);
         /// The data of `goodput_bps`.
         "Data delivered" delivered_bytes: u64 = |f| f.delivered_bytes;
-        /// How the score of a call comes about; only for voice.
-        [optional] voice: Option<Box<VoiceQuality>> = |f| f.voice.map(Box::new);
-        /// The measurements of web traffic; with several connections, at the first flow of an application.
-        [optional] web: Option<Box<WebReport>> = |f| f.experience.web.map(Box::new);
-        /// The viewer's experience of adaptive video.
-        [optional] video: Option<Box<VideoReport>> = |f| f.experience.video.map(Box::new);
-        /// The viewer's experience of live video.
-        [optional] live: Option<Box<LiveReport>> = |f| f.experience.live.map(Box::new);
-        /// The player's experience of a game.
-        [optional] game: Option<Box<GameReport>> = |f| f.experience.game.map(Box::new);
+        /// The report of the application, under the key of its kind.
+        [flat] experience: Option<Box<Experience>> = |f| f.experience.clone();
         /// The work of the [proxy](models/pep.md), only for a flow that has one. The other keys of the flow are then
         /// those of the connection over the satellites; delivered bytes, goodput, completion and what the application
         /// reports are those of its own two ends.

@@ -147,6 +147,11 @@ impl Series {
                 Made::CountBeyond(_) => {}
             }
         }
+        for &(line, state) in AppSample::STATES {
+            if self.states.iter().any(|sample| !state(sample).is_nan()) {
+                table.float(line.name, rows.clone().map(|row| state(&row.state()).into()));
+            }
+        }
         table
     }
 }
@@ -211,10 +216,6 @@ enum OnlyWith {
     Satellites,
     ReturnLink,
     QueueDelays,
-    /// Applications with a state of this kind.
-    Video,
-    LiveVideo,
-    Game,
 }
 
 /// How a column is made of each row.
@@ -231,15 +232,11 @@ enum Made {
 impl OnlyWith {
     fn holds(self, series: &Series) -> bool {
         let hop = &series.hop;
-        let any = |value: fn(&AppSample) -> f32| series.states.iter().any(|state| !value(state).is_nan());
         match self {
             OnlyWith::Anything => true,
             OnlyWith::Satellites => hop.iter().any(|hop| hop.look.is_some()),
             OnlyWith::QueueDelays => hop.iter().any(|hop| hop.queue_delays),
             OnlyWith::ReturnLink => hop.iter().any(|hop| hop.access.is_some()),
-            OnlyWith::Video => any(|sample| sample.buffer_s),
-            OnlyWith::LiveVideo => any(|sample| sample.latency_s),
-            OnlyWith::Game => any(|sample| sample.down_delay_s) || any(|sample| sample.up_delay_s),
         }
     }
 }
@@ -314,22 +311,6 @@ series_columns! {
         /// Doppler shift of the channel's carrier; only where the path knows satellites.
         "Doppler shift of the carrier" doppler_hz = Float(|row| row.look(|look| look.doppler_hz));
     }
-    Video {
-        /// Media in the buffer of a video's player; only with video.
-        "Buffer of the player" buffer_s = Float(|row| row.state().buffer_s.into());
-        /// Bit rate of what adaptive video plays; null while it plays nothing.
-        "Bit rate of the video" bitrate_bps = Float(|row| row.state().bitrate_bps.into());
-    }
-    LiveVideo {
-        /// Latency to live: how old the picture is; only with live video.
-        "Latency to live" latency_s = Float(|row| row.state().latency_s.into());
-    }
-    Game {
-        /// One-way delay of the last update that reached the player of a game; only with games.
-        "Delay of updates" down_delay_s = Float(|row| row.state().down_delay_s.into());
-        /// One-way delay of the last command that reached the server of a game.
-        "Delay of commands" up_delay_s = Float(|row| row.state().up_delay_s.into());
-    }
     ReturnLink {
         /// With a return link: packets sent by random access in the frames that began in the interval.
         random_packets = Count(|row| row.grown(|row| row.access().random_packets));
@@ -346,9 +327,10 @@ series_columns! {
     }
 }
 
-/// The lines of the columns.
+/// The lines of the columns: of flows and links, and of the states of applications.
 pub(crate) fn lines() -> Vec<Line> {
-    COLUMNS.iter().map(|column| column.line).collect()
+    let of_states = AppSample::STATES.iter().map(|&(line, _)| line);
+    COLUMNS.iter().map(|column| column.line).chain(of_states).collect()
 }
 
 const DECODED_AFTER: &[&str] = &[

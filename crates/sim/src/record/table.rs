@@ -2,7 +2,8 @@
 
 use std::borrow::Cow;
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
+use traffic::Experience;
 use units::report::Reported;
 
 use super::drops::Lost;
@@ -95,13 +96,13 @@ pub(crate) trait Cell: Sized + Serialize {
     where
         Self: 'a;
 
-    /// Returns the table of the flows that have it, if it is a report within the report: `flow`, their numbers, and the
-    /// numbers of the report.
-    fn reports<'a>(flows: impl Iterator<Item = (u32, &'a Self)>) -> Option<Table>
+    /// Returns the table of the flows that have the `report`: `flow`, their numbers, and the numbers of the report.
+    /// `None` unless the column, called `name`, holds reports of that key.
+    fn reports<'a>(report: &str, name: &'static str, flows: impl Iterator<Item = (u32, &'a Self)>) -> Option<Table>
     where
         Self: 'a,
     {
-        let _ = flows;
+        let _ = (report, name, flows);
         None
     }
 }
@@ -139,25 +140,41 @@ impl Cell for Lost {
     }
 }
 
-macro_rules! only_in_json {
-    ($($type:ty),+) => {
-        $(impl Cell for Option<Box<$type>> {
-            fn add<'a>(_: &mut Table, _: &'static str, _: impl Iterator<Item = &'a Self> + Clone) {}
+/// Only in JSON, under the key of its kind.
+impl Cell for Option<Box<Experience>> {
+    fn write(&self, text: &mut Vec<u8>, _: &str) {
+        if let Some(experience) = self {
+            write_member(text, &format!("\"{}\": ", experience.key()), &Untagged(experience));
+        }
+    }
 
-            fn reports<'a>(flows: impl Iterator<Item = (u32, &'a Self)>) -> Option<Table> {
-                Some(of_reports(flows.filter_map(|(flow, report)| Some((flow, report.as_deref()?)))))
-            }
-        })+
-    };
+    fn add<'a>(_: &mut Table, _: &'static str, _: impl Iterator<Item = &'a Self> + Clone) {}
+
+    fn reports<'a>(report: &str, _: &'static str, flows: impl Iterator<Item = (u32, &'a Self)>) -> Option<Table> {
+        let of_kind = |experience: &&Experience| experience.key() == report;
+        let reports = flows.filter_map(|(flow, given)| Some((flow, given.as_deref().filter(of_kind)?)));
+        Experience::KEYS.contains(&report).then(|| of_reports(reports))
+    }
 }
-only_in_json!(
-    traffic::VoiceQuality,
-    traffic::WebReport,
-    traffic::VideoReport,
-    traffic::LiveReport,
-    traffic::GameReport,
-    PepSummary
-);
+
+/// The report itself, without its key.
+struct Untagged<'a>(&'a Experience);
+
+impl Serialize for Untagged<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.0.serialize_report(serializer)
+    }
+}
+
+/// Only in JSON.
+impl Cell for Option<Box<PepSummary>> {
+    fn add<'a>(_: &mut Table, _: &'static str, _: impl Iterator<Item = &'a Self> + Clone) {}
+
+    fn reports<'a>(report: &str, name: &'static str, flows: impl Iterator<Item = (u32, &'a Self)>) -> Option<Table> {
+        let reports = flows.filter_map(|(flow, given)| Some((flow, given.as_deref()?)));
+        (report == name).then(|| of_reports(reports))
+    }
+}
 
 fn of_reports<'a, T: Reported + 'a>(reports: impl Iterator<Item = (u32, &'a T)>) -> Table {
     let (mut flows, mut columns) = (Vec::new(), Vec::<(&'static str, Vec<f64>)>::new());

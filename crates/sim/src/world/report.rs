@@ -6,11 +6,13 @@ use std::path::Path;
 
 use access::{Access, AccessReport};
 use link::LastHopReport;
+use traffic::Experience;
 use transport::{EndCause, Lifetime};
+use units::report::Reported;
 use units::{Db, Frequency, Time};
 
 use super::connection::Connection;
-use super::flow::{Application, Flow};
+use super::flow::Flow;
 use super::place::Place;
 use super::proxy::Proxy;
 use super::run::World;
@@ -250,7 +252,7 @@ impl World {
         let sender = connection.end(Way::Forward).endpoint();
         let last = split.as_ref().filter(|_| kind.upload).map_or(connection, |split| &split.ground);
         let receiver = last.end(Way::Backward);
-        let application = self.application_of(id, flow);
+        let experience = self.experience(id, flow, record);
         FlowSummary::of(&FlowFacts {
             id,
             user: flow.user,
@@ -265,23 +267,27 @@ impl World {
             closed: receiver.endpoint().has_been_closed(),
             finished: sender.has_finished(),
             access_kind: self.access_kind(record.accessed),
-            voice: record.listener.as_ref().and_then(|listener| listener.quality()),
-            experience: application.map_or_else(Default::default, |application| {
-                application.source.experience(self.now, record.lost_datagrams.map(u64::from))
-            }),
+            reported: experience.as_ref().map_or_else(Vec::new, Reported::numbers),
+            experience: experience.map(Box::new),
             lifetimes: connection.lifetimes(),
             pep: split.as_ref().map(Split::summary),
         })
     }
 
+    /// Returns the report of the listener; of a flow without one that of the application, if this is the first of its
+    /// flows.
+    fn experience(&self, id: u32, flow: &Flow, record: &FlowRecord) -> Option<Experience> {
+        if let Some(listener) = &record.listener {
+            return listener.quality().map(Experience::Voice);
+        }
+        let application = &self.applications[flow.application as usize];
+        let lost = record.lost_datagrams.map(u64::from);
+        if application.first_flow == id { application.source.experience(self.now, lost) } else { None }
+    }
+
     /// The only place, so far.
     fn place(&self) -> &Place {
         &self.under.network.places[0]
-    }
-
-    /// The application, if this is the first of its flows.
-    fn application_of(&self, id: u32, flow: &Flow) -> Option<&Application> {
-        Some(&self.applications[flow.application as usize]).filter(|application| application.first_flow == id)
     }
 
     /// The access methods that a flow's packets used, random access before dedicated.

@@ -1,6 +1,6 @@
 //! The return link of DVB-RCS2 with TCP over it: times, losses, and what users get.
 
-use crate::util::{LABORATORY, LEO, run, run_in_pieces};
+use crate::util::{LABORATORY, LEO, report, run, run_in_pieces};
 use sim::{FlowSummary, Record};
 
 const TRANSFER: &str = include_str!("../../../../scenarios/dvbrcs2-transfer.toml");
@@ -59,7 +59,7 @@ fn dedicated_access_carries_more_and_crdsa_loses_under_load() {
 fn web_requests_are_half_a_second_faster_by_random_access() {
     let requests = |access| {
         let record = run(WEB, &[&method(access)]);
-        let web = record.summary.flows.iter().map(|flow| flow.web.as_ref().expect("web traffic"));
+        let web = record.summary.flows.iter().map(|flow| report!(flow, Web));
         let mut times: Vec<f64> = web.filter_map(|web| web.request_mean_s).collect();
         assert_eq!(times.len(), 2000);
         times.sort_unstable_by(f64::total_cmp);

@@ -1,6 +1,8 @@
 //! Video and games over whole worlds: what their users get follows from the path, packets are conserved, runs repeat.
 
-use crate::util::{self, LABORATORY, run, run_in_pieces};
+use std::collections::BTreeSet;
+
+use crate::util::{self, LABORATORY, report, run, run_in_pieces};
 use serde_json::Value as Json;
 use sim::{FlowSummary, Record};
 
@@ -22,7 +24,7 @@ fn near(value: Option<f64>, expected: f64, within: f64) -> bool {
 #[test]
 fn video_over_a_fast_link_never_stalls() {
     let record = run(LABORATORY, &[VIDEO]);
-    let video = flow(&record).video.as_ref().unwrap();
+    let video = report!(flow(&record), Video);
     assert_eq!((video.rebuffers, flow(&record).rebuffers, video.bitrate_mean_bps), (0, Some(0), Some(1e6)));
     // Two round trips of 80 ms, and 500 kB at 10 Mbit/s with slow start: 0.56 s at least, a few round trips more.
     let startup = flow(&record).startup_s.unwrap();
@@ -35,7 +37,7 @@ fn video_over_a_fast_link_never_stalls() {
 #[test]
 fn video_over_a_link_that_is_too_slow_stalls_for_what_is_missing() {
     let record = run(LABORATORY, &[VIDEO, "last_hop.rate=800 kbit/s", "duration=200 s"]);
-    let video = flow(&record).video.as_ref().unwrap();
+    let video = report!(flow(&record), Video);
     // A segment of 4 s takes 500 kB over the throughput, and the stall is the difference.
     let segment_s = 4e6 / video.throughput_bps.unwrap();
     assert!(segment_s > 5.0 && segment_s < 5.6, "{segment_s}");
@@ -61,7 +63,7 @@ fn a_slower_link_plays_a_lower_bit_rate() {
 fn live_video_over_a_clear_link_is_shown_at_its_age() {
     for edits in [[LIVE, UDP], [LIVE, "duration=20 s"]] {
         let record = run(LABORATORY, &edits);
-        let live = flow(&record).live.as_ref().unwrap();
+        let live = report!(flow(&record), Live);
         assert_eq!((live.skipped_frames, live.rebuffers, live.late_ratio), (0, 0, Some(0.0)));
         assert!(near(flow(&record).latency_mean_s, 0.5, 1e-6) && near(flow(&record).latency_p95_s, 0.5, 1e-6));
         assert!((486..=488).contains(&live.shown_frames) && live.sent_frames >= 500, "{live:?}");
@@ -72,12 +74,12 @@ fn live_video_over_a_clear_link_is_shown_at_its_age() {
 fn datagrams_that_are_lost_are_frames_that_are_skipped_and_a_stream_repairs_them() {
     // A packet for each frame.
     let record = run(LABORATORY, &[LIVE, UDP, LOSS, "duration=100 s"]);
-    let (live, lost) = (flow(&record).live.as_ref().unwrap(), flow(&record).lost.total());
+    let (live, lost) = (report!(flow(&record), Live), flow(&record).lost.total());
     // All but those that were still to be shown.
     assert!(lost > 30 && live.skipped_frames <= lost && live.skipped_frames + 4 >= lost, "{lost} lost, {live:?}");
     assert!(near(flow(&record).latency_p95_s, 0.5, 1e-6));
     let record = run(LABORATORY, &[LIVE, LOSS, "duration=100 s"]);
-    let live = flow(&record).live.as_ref().unwrap();
+    let live = report!(flow(&record), Live);
     assert_eq!((live.skipped_frames, live.late_frames), (0, 0));
     assert!(flow(&record).retransmitted_packets > 30 && live.latency_max_s.unwrap() >= 0.5);
 }
@@ -85,7 +87,7 @@ fn datagrams_that_are_lost_are_frames_that_are_skipped_and_a_stream_repairs_them
 #[test]
 fn a_game_measures_the_path_each_way() {
     let record = run(LABORATORY, &[GAME, UDP]);
-    let (flow, game) = (flow(&record), flow(&record).game.as_ref().unwrap());
+    let (flow, game) = (flow(&record), report!(flow(&record), Game));
     assert_eq!((game.down_sent, game.down_received), (flow.sent_packets, flow.received_packets));
     assert_eq!((game.down_loss_ratio, game.up_loss_ratio, flow.late_ratio), (Some(0.0), Some(0.0), Some(0.0)));
     // 30 ms of the path and 10 ms of the last hop, and up to 868 B at 10 Mbit/s.
@@ -95,7 +97,7 @@ fn a_game_measures_the_path_each_way() {
     let [median, slow] = [game.response_p50_s, flow.response_p99_s].map(Option::unwrap);
     assert!(median > 0.08 && slow < 0.15 && median < slow, "{median} and {slow}");
     let lossy = run(LABORATORY, &[GAME, UDP, LOSS, "duration=100 s"]);
-    let game = lossy.summary.flows[0].game.as_ref().unwrap();
+    let game = report!(lossy.summary.flows[0], Game);
     assert!(near(game.down_loss_ratio, 0.02, 0.012) && game.up_loss_ratio == Some(0.0), "{game:?}");
 }
 
@@ -120,8 +122,48 @@ fn series_have_the_columns_of_their_applications_only() {
     };
     assert_eq!(names(&["duration=2 s"]), [false; 5]);
     assert_eq!(names(&[VIDEO]), [true, true, false, false, false]);
-    assert_eq!(names(&[LIVE, UDP]), [true, true, true, false, false]);
+    assert_eq!(names(&[LIVE, UDP]), [true, false, true, false, false]);
     assert_eq!(names(&[GAME, UDP]), [false, false, false, true, true]);
+}
+
+/// Whatever the kind of its report, a flow has the values of those of its keys that are columns of flows too.
+#[test]
+fn columns_of_a_flow_are_those_of_its_report() {
+    const VOICE: &str = "flows.0.traffic={ kind = \"voice\" }";
+    let mut filled = BTreeSet::new();
+    for (edits, key) in
+        [(&[VIDEO, LOSS][..], "video"), (&[LIVE, UDP], "live"), (&[GAME, UDP], "game"), (&[VOICE, UDP], "voice")]
+    {
+        let row = serde_json::to_value(flow(&run(LABORATORY, edits))).unwrap();
+        let mut report = row[key].as_object().expect(key).clone();
+        for (name, called) in [("late_packets", "lost_late"), ("switches", "bitrate_switches")] {
+            let value = report.get(name).cloned();
+            report.extend(value.map(|value| (called.to_owned(), value)));
+        }
+        // Those of a call are of the packets heard, the flow's of those that the network carried.
+        report.retain(|name, _| !["loss_ratio", "received_packets", "jitter_s"].contains(&name.as_str()));
+        for (name, value) in report.iter().filter(|(name, _)| row.get(name).is_some()) {
+            assert_eq!(&row[name], value, "{name} of {key}");
+            filled.extend((!value.is_null()).then(|| name.clone()));
+        }
+    }
+    let columns = [
+        "bitrate_mean_bps",
+        "bitrate_switches",
+        "late_ratio",
+        "latency_mean_s",
+        "latency_p95_s",
+        "lost_late",
+        "mos",
+        "qoe",
+        "rebuffer_ratio",
+        "rebuffer_s",
+        "rebuffers",
+        "response_p95_s",
+        "response_p99_s",
+        "startup_s",
+    ];
+    assert_eq!(filled.iter().collect::<Vec<_>>(), columns);
 }
 
 #[test]

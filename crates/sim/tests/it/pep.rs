@@ -1,6 +1,6 @@
 //! A proxy that splits the connection at the gateway.
 
-use crate::util::{self, LABORATORY, run, run_in_pieces};
+use crate::util::{self, LABORATORY, report, run, run_in_pieces};
 use proptest::prelude::*;
 use sim::{FlowSummary, Record};
 
@@ -113,7 +113,7 @@ fn a_page_takes_a_handshake_and_a_round_trip_over_both_parts() {
     // The SYN-ACK has its own time on the last hop.
     let syn_ack = 8.0 * 60.0 / 10e6;
     let expected = satellite + syn_ack + satellite + ground + page;
-    let measured = flow.web.as_ref().unwrap().load_mean_s.unwrap();
+    let measured = report!(flow, Web).load_mean_s.unwrap();
     assert!((measured - expected).abs() < 1e-6, "{measured} s, {expected} s expected");
     let pep = flow.pep.as_ref().unwrap();
     assert_eq!((pep.relayed_bytes, pep.returned_bytes, pep.held_bytes_max), (1000, 350, 1000));
@@ -131,7 +131,7 @@ fn pages_over_a_geostationary_satellite_come_sooner_with_a_large_first_window() 
     let common = ["duration=120 s", web, linux, "record.series=false"];
     let mean = |edits: &[&str]| {
         let record = run(LABORATORY, &[&common[..], edits].concat());
-        let web = first(&record).web.clone().unwrap();
+        let web = report!(first(&record), Web);
         assert_eq!(web.pages, 5);
         web.load_mean_s.unwrap()
     };
@@ -329,7 +329,7 @@ proptest! {
             "record.series=false".to_owned(),
         ];
         let summary = run(LABORATORY, &edits.iter().map(String::as_str).collect::<Vec<_>>()).summary;
-        prop_assert_eq!(summary.flows[0].web.as_ref().unwrap().pages, pages);
+        prop_assert_eq!(report!(summary.flows[0], Web).pages, pages);
         let all = pages * (1 + objects);
         let (mut down, mut up) = (0, 0);
         for flow in &summary.flows {

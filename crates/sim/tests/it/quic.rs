@@ -1,6 +1,6 @@
 //! QUIC in a scenario: what it delivers, how it begins, what it records.
 
-use crate::util::{LABORATORY, LEO, run, run_in_pieces, scenario};
+use crate::util::{LABORATORY, LEO, report, run, run_in_pieces, scenario};
 use sim::{FlowSummary, Record};
 
 const QUIC: &str = "flows.0.transport=quic";
@@ -212,7 +212,7 @@ fn a_voice_goes_by_datagrams() {
     // Those that were written before the handshake was over share packets.
     assert_eq!(quic.delivered_bytes, udp.delivered_bytes);
     assert!((0..10).contains(&(udp.received_packets - quic.received_packets)), "{quic:?}");
-    assert!((quic.mos.unwrap() - udp.mos.unwrap()).abs() < 0.05, "{:?} {:?}", quic.voice, udp.voice);
+    assert!((quic.mos.unwrap() - udp.mos.unwrap()).abs() < 0.05, "{:?} {:?}", quic.experience, udp.experience);
     assert_eq!((quic.retransmitted_packets, quic.lost_late), (0, udp.lost_late));
 }
 
@@ -222,7 +222,7 @@ fn datagrams_wait_at_the_sender_since_they_were_written() {
     let quic = "flows.0.transport={kind=\"quic\", datagrams=true}";
     let narrow = [quic, "duration=10 s", "last_hop.rate=20 kbit/s", "flows.0.traffic={kind=\"game\"}"];
     let played = run(LABORATORY, &narrow).summary.flows[0].clone();
-    let game = played.game.as_deref().unwrap();
+    let game = report!(played, Game);
     assert!(game.down_delay_p95_s.unwrap() > 1.5 * played.one_way_delay_p95_s.unwrap(), "{game:?}, {played:?}");
 }
 
@@ -322,7 +322,7 @@ fn a_browser_whose_user_reads_has_not_finished() {
         );
         let record = quic(&[&page, "duration=10 s"]);
         let flow = record.summary.flows[0].clone();
-        assert_eq!((flow.delivered_bytes, flow.web.as_ref().unwrap().pages), (103_000, 1));
+        assert_eq!((flow.delivered_bytes, report!(flow, Web).pages), (103_000, 1));
         flow
     };
     let (reads, leaves) = (of(""), of(", pages=1"));
@@ -344,7 +344,7 @@ fn a_loss_holds_up_one_object_and_not_those_behind_it() {
         let users = ["flows.0.count=100", "flows.0.start_spread=40 s", "duration=60 s", "last_hop.rate=100 Mbit/s"];
         let edits = [&[quic, &traffic, "channel={kind=\"bernoulli\", loss=\"2 %\"}"], &users[..]].concat();
         let flows = run(LABORATORY, &edits).summary.flows;
-        let times = flows.iter().map(|flow| flow.web.as_ref().unwrap());
+        let times = flows.iter().map(|flow| report!(flow, Web));
         assert!(times.clone().all(|web| web.pages == 1 && web.responses == 41));
         times.map(|web| web.response_mean_s.unwrap()).sum::<f64>() / flows.len() as f64
     };

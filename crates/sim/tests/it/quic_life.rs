@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
-use crate::util::{LABORATORY, run, run_in_pieces, scenario};
+use crate::util::{LABORATORY, report, run, run_in_pieces, scenario};
 use sim::{FlowSummary, Record};
 
 /// Over three gateways, of which the nearest by the satellites' links serves: it is another five times.
@@ -172,7 +172,7 @@ fn a_transfer_and_pages_go_on_where_they_were_cut_off() {
         );
         let record = run(LABORATORY, &[&reopens, &web, &outage(), "duration=40 s"]);
         assert!(record.summary.flows.iter().any(|flow| flow.reopened_connections > Some(0)));
-        let web = flow(&record).web.as_ref().unwrap();
+        let web = report!(flow(&record), Web);
         (web.pages, record.summary.flows.iter().map(|flow| flow.delivered_bytes).sum::<u64>())
     };
     for (requests, connections) in [("multiplexed", 1), ("pipelined", 1), ("sequential", 2)] {
@@ -192,7 +192,7 @@ fn a_user_who_reads_opens_a_connection_for_the_next_page() {
             let reopens = quic(&format!(", idle_timeout=\"2 s\", reopen=\"{mode}\""));
             let record = run(LABORATORY, &[&reopens, &web, "duration=200 s"]);
             let (flow, what) = (flow(&record), format!("{mode} {requests}"));
-            let pages = flow.web.as_ref().unwrap().pages;
+            let pages = report!(flow, Web).pages;
             let reopened = flow.reopened_connections.unwrap();
             assert!(pages > 4, "{what}: {flow:?}");
             // Some pages are read in less than the idle time-out.

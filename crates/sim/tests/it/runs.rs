@@ -1,6 +1,6 @@
 //! What holds of every run, whatever its scenario.
 
-use crate::util::{self, LABORATORY, LEO, run, run_in_pieces, scenario};
+use crate::util::{self, LABORATORY, LEO, report, run, run_in_pieces, scenario};
 use proptest::prelude::*;
 use serde_json::{Value as Json, json};
 use sim::{Column, Simulation};
@@ -131,7 +131,7 @@ fn reports_are_tables_of_the_flows_that_have_them() {
     let record = run(LABORATORY, &[web, "flows.0.count=2"]);
     let table = record.reports("web").unwrap();
     let column = |name: &str| util::column(&table, name);
-    let reports = || record.summary.flows.iter().map(|flow| flow.web.as_ref().unwrap());
+    let reports = || record.summary.flows.iter().map(|flow| report!(flow, Web));
     assert_eq!(column("flow"), [0.0, 1.0]);
     assert_eq!(column("pages"), reports().map(|web| web.pages as f64).collect::<Vec<_>>());
     assert_eq!(column("load_mean_s"), reports().map(|web| web.load_mean_s.unwrap()).collect::<Vec<_>>());

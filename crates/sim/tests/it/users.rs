@@ -1,6 +1,6 @@
 //! Many users on one last hop: who they are, what they are sent, and what they feel.
 
-use crate::util::{LABORATORY, LEO, run, scenario};
+use crate::util::{LABORATORY, LEO, report, run, scenario};
 use link::DropReason;
 use serde_json::Value as Json;
 use sim::{FlowSummary, Record};
@@ -58,7 +58,7 @@ fn check_reasons(record: &Record, only_data: bool) {
 fn a_call_on_a_clear_link_is_as_good_as_its_delay_allows() {
     let record = run(CALLS, &["channel.kind=clear", "channel={ kind = \"clear\" }", "last_hop.rate=50 Mbit/s"]);
     for flow in flows(&record) {
-        let voice = flow.voice.as_ref().expect("somebody listens");
+        let voice = report!(flow, Voice);
         assert_eq!((voice.loss_ratio, flow.lost_late, flow.lost["lost_harq"]), (0.0, Some(0), 0));
         // 90 ms of the way and 0.2 to 1 ms of the transmitter; the play-out buffer adds 60 ms to the first packet's.
         assert!((flow.one_way_delay_mean_s.unwrap() - 0.0905).abs() < 2e-3, "{:?}", flow.one_way_delay_mean_s);
@@ -80,7 +80,7 @@ fn packets_that_are_overtaken_at_the_end_are_in_no_burst_of_losses() {
                  playout = { kind = \"fixed\", delay = \"2 s\" } }";
     let jitter = "path.jitter={ probability = \"90 %\", extra = \"500 ms\" }";
     let record = run(LABORATORY, &["flows.0.transport={ kind = \"udp\" }", voice, jitter]);
-    let voice = flows(&record)[0].voice.as_ref().expect("somebody listens");
+    let voice = report!(flows(&record)[0], Voice);
     assert_eq!((voice.loss_ratio, voice.burst_ratio), (0.0, 1.0));
 }
 
@@ -204,7 +204,7 @@ fn pages_are_asked_for_by_the_user_and_loaded_over_one_connection() {
             "last_hop.scheduler.buffer=8 bdp",
         ],
     );
-    let web = flows(&record)[0].web.as_ref().expect("it is web");
+    let web = report!(flows(&record)[0], Web);
     assert!(web.pages >= 20 && web.clicks - web.pages <= 1, "{web:?}");
     // A page takes a request and an answer for the main object, and again for those in it: two round trips of 80 ms.
     let (median, p95) = (web.load_median_s.unwrap(), web.load_p95_s.unwrap());

@@ -16,7 +16,6 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{BitRate, Bytes, Duration, FieldError, Time};
 
-use crate::experience::VideoReport;
 use crate::random::normal;
 use crate::{
     Act, Action, AppSample, End, Experience, Kind, MakeRng, MakeUserRng, Needs, Source, UserSource, of_each_user,
@@ -24,6 +23,7 @@ use crate::{
 use adaptation::{Adaptation, Download, Situation, Video};
 use player::Player;
 pub use report::LinearQoe;
+pub(crate) use report::VideoReport;
 
 /// Adaptive video: the client asks for segments, and chooses the bit rate of each by its buffer or by the throughput.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -202,9 +202,8 @@ impl Source for DashSource {
         }
     }
 
-    fn experience(&self, now: Time, _lost: [u64; 2]) -> Experience {
-        let player = self.opened.map(|_| self.player.at(now));
-        Experience { video: player.map(|player| self.report(&player)), ..Experience::default() }
+    fn experience(&self, now: Time, _lost: [u64; 2]) -> Option<Experience> {
+        self.opened.map(|_| Experience::Video(self.report(&self.player.at(now))))
     }
 
     fn sample(&self, now: Time) -> AppSample {

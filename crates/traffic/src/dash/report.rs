@@ -11,7 +11,6 @@ use units::{BitRate, FieldError};
 
 use super::adaptation::{Download, Video};
 use super::player::Player;
-use crate::experience::VideoReport;
 use crate::stalls;
 
 /// The weights of the linear quality of experience, in Mbit/s of a segment.
@@ -51,6 +50,42 @@ impl LinearQoe {
         let changes: f64 = rates.windows(2).map(|pair| (pair[1] - pair[0]).abs()).sum();
         let sum = quality - self.switching * changes - stalling * stalled_s - startup * startup_s;
         (!rates.is_empty()).then(|| sum / rates.len() as f64)
+    }
+}
+
+units::report! {
+    /// The viewer's experience of adaptive video.
+    #[derive(Copy)]
+    pub struct VideoReport {
+        /// From the opening of the connection to the first picture: `startup_s` of the flow.
+        startup_s: Option<f64>,
+        /// Media that was played.
+        played_s: f64,
+        /// Times that the picture stood still because the buffer was empty.
+        rebuffers: u64,
+        /// Total time for which the picture stood still, a stall at the end of the run included.
+        rebuffer_s: f64,
+        /// Share of `rebuffer_s` in the time from the first picture to the end of the video or the run.
+        rebuffer_ratio: Option<f64>,
+        /// Segments that arrived whole.
+        segments: u64,
+        /// Segments of which something was played; the keys from here to `mos` are about them.
+        played_segments: u64,
+        /// Mean bit rate of what was played, by the ladder.
+        bitrate_mean_bps: Option<f64>,
+        /// Changes of the bit rate from one segment to the next.
+        switches: u64,
+        /// Mean size of such a change.
+        switch_mean_bps: Option<f64>,
+        /// Mean [quality of experience](models/video.md) of a segment by the linear model of Yin and others (2015).
+        qoe: Option<f64>,
+        /// [Mean opinion score](models/video.md) of the stalls alone, 1.5 to 5.
+        ([1.5, 5.0]) mos: Option<f64>,
+        /// Throughput of the segments: their bits over the time from the request of each to its last byte. The first
+        /// request is written when the connection is opened, so its time contains the handshake.
+        throughput_bps: Option<f64>,
+        /// Media in the buffer at the end of the run.
+        buffer_s: f64,
     }
 }
 

@@ -12,7 +12,10 @@ fn actions(source: &mut DashSource, now: Time) -> Vec<(End, Action)> {
 }
 
 fn video(source: &DashSource, now: Time) -> VideoReport {
-    source.experience(now, [0; 2]).video.unwrap()
+    match source.experience(now, [0; 2]) {
+        Some(Experience::Video(report)) => report,
+        other => panic!("{other:?}"),
+    }
 }
 
 const REQUEST: (End, Action) = (End::User, Action::Write(Bytes::new(350)));
@@ -21,7 +24,7 @@ const REQUEST: (End, Action) = (End::User, Action::Write(Bytes::new(350)));
 fn segments_as_a_conversation() {
     let dash = Dash { length: Some(Duration::from_secs(7)), buffer: Duration::from_secs(4), ..Dash::default() };
     let mut source = dash.source(Duration::ZERO, &mut streams(1));
-    assert_eq!((source.poll_timeout(), source.experience(at(0), [0; 2]).video), (Some(at(0)), None));
+    assert_eq!((source.poll_timeout(), source.experience(at(0), [0; 2])), (Some(at(0)), None));
     assert_eq!(actions(&mut source, at(0)), [(End::User, Action::Open), REQUEST]);
     source.handle_delivered(at(50), 0, End::Server, 349);
     assert_eq!((source.poll_timeout(), actions(&mut source, at(50))), (None, vec![]));

@@ -23,6 +23,7 @@ use crate::quantiles::micros;
 use crate::{
     Act, Action, AppSample, End, Experience, Kind, MakeRng, MakeUserRng, Needs, Source, UserSource, of_each_user,
 };
+pub(crate) use report::GameReport;
 use report::Heard;
 
 /// A player of a game: commands to the server and updates to the player, small datagrams at a tick rate.
@@ -301,10 +302,9 @@ impl Source for GameSource {
         }
     }
 
-    fn experience(&self, _now: Time, lost: [u64; 2]) -> Experience {
-        let game = (self.state != State::Idle)
-            .then(|| report::report(self.written, &self.heard, lost, self.responses.clone()));
-        Experience { game, ..Experience::default() }
+    fn experience(&self, _now: Time, lost: [u64; 2]) -> Option<Experience> {
+        let report = || report::report(self.written, &self.heard, lost, self.responses.clone());
+        (self.state != State::Idle).then(|| Experience::Game(report()))
     }
 
     fn sample(&self, _now: Time) -> AppSample {

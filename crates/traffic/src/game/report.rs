@@ -7,8 +7,54 @@
 
 use units::Duration;
 
-use crate::experience::GameReport;
 use crate::quantiles::{Sorted, micros};
+
+units::report! {
+    /// The player's experience of a game; `down` is from the server to the player, also where the user is the server.
+    /// Packets in flight at the end are neither received nor lost.
+    #[derive(Copy)]
+    pub struct GameReport {
+        /// Updates that the server sent.
+        down_sent: u64,
+        /// Updates that reached the player.
+        down_received: u64,
+        /// Share of lost ones among those whose fate is known.
+        down_loss_ratio: Option<f64>,
+        /// Median of their one-way delay.
+        down_delay_p50_s: Option<f64>,
+        /// 95th percentile of it.
+        down_delay_p95_s: Option<f64>,
+        /// 99th percentile of it.
+        down_delay_p99_s: Option<f64>,
+        /// Commands that the player sent.
+        up_sent: u64,
+        /// Commands that reached the server.
+        up_received: u64,
+        /// Share of lost ones among those whose fate is known.
+        up_loss_ratio: Option<f64>,
+        /// Median of their one-way delay.
+        up_delay_p50_s: Option<f64>,
+        /// 95th percentile of it.
+        up_delay_p95_s: Option<f64>,
+        /// 99th percentile of it.
+        up_delay_p99_s: Option<f64>,
+        /// Share of packets, both ways, that took longer than the bound or were lost: that of the flow.
+        late_ratio: Option<f64>,
+        /// Median time from sending a command to the arrival of an update made with it; of several commands before one
+        /// update the newest counts.
+        response_p50_s: Option<f64>,
+        /// 95th percentile of it.
+        response_p95_s: Option<f64>,
+        /// 99th percentile of it.
+        response_p99_s: Option<f64>,
+        /// Mean delays of both ways together.
+        ping_s: Option<f64>,
+        /// Mean absolute changes of the delay from one packet to the next, of both ways together.
+        jitter_s: Option<f64>,
+        /// [Mean opinion score](models/game.md) by the G-model of Quake IV, 1 to 4.37.
+        ([1.0, 4.37]) mos: Option<f64>,
+    }
+}
 
 /// The delays of the packets that arrived one way.
 #[derive(Clone, Debug, Default)]

@@ -1,5 +1,4 @@
 use super::*;
-use crate::GameReport;
 use crate::tests::streams;
 use proptest::prelude::*;
 
@@ -42,7 +41,7 @@ fn play(game: &Game, seed: u64, delay: impl Fn(End, u64) -> Option<u64>) -> (Gam
             sent[index] += 1;
         }
     }
-    let report = source.experience(at(20_000), lost).game.unwrap();
+    let Some(Experience::Game(report)) = source.experience(at(20_000), lost) else { panic!("it has begun") };
     (source, report)
 }
 

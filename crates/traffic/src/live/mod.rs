@@ -16,6 +16,7 @@ use units::{BitRate, Bytes, Duration, FieldError, IPV4_UDP_HEADER_BYTES, Time};
 
 use crate::{Act, Action, AppSample, End, Experience, Kind, MakeRng, Needs, Source, UserSource, of_each_user};
 use catch_up::CatchUp;
+pub(crate) use report::LiveReport;
 use viewer::{Playout, Viewer};
 
 /// Live video at a constant rate from the server to the user, over UDP or TCP, with a play-out buffer.
@@ -224,10 +225,9 @@ impl Source for LiveSource {
         self.viewer.handle_packet(now, number);
     }
 
-    fn experience(&self, now: Time, _lost: [u64; 2]) -> Experience {
-        let live = (self.state != State::Idle)
-            .then(|| report::report(self.config.frame_time(), self.start, self.viewer.log(now)));
-        Experience { live, ..Experience::default() }
+    fn experience(&self, now: Time, _lost: [u64; 2]) -> Option<Experience> {
+        let report = || report::report(self.config.frame_time(), self.start, self.viewer.log(now));
+        (self.state != State::Idle).then(|| Experience::Live(report()))
     }
 
     fn sample(&self, now: Time) -> AppSample {

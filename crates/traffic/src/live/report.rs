@@ -3,8 +3,53 @@
 use units::{Duration, Time};
 
 use super::viewer::Log;
-use crate::experience::LiveReport;
 use crate::{quantiles, stalls};
+
+units::report! {
+    /// The viewer's experience of live video.
+    #[derive(Copy)]
+    pub struct LiveReport {
+        /// From the opening of the video to the first picture: `startup_s` of the flow.
+        startup_s: Option<f64>,
+        /// Media that was shown.
+        played_s: f64,
+        /// Times that the picture stood still because nothing was there to be shown.
+        rebuffers: u64,
+        /// Total time for which the picture stood still, a stall at the end of the run included.
+        rebuffer_s: f64,
+        /// Share of `rebuffer_s` in the time from the first picture to the end of the video or the run.
+        rebuffer_ratio: Option<f64>,
+        /// Frames that the source handed over.
+        sent_frames: u64,
+        /// Frames that were shown.
+        shown_frames: u64,
+        /// Frames that were not there when they were to be shown.
+        skipped_frames: u64,
+        /// Skipped frames that were complete later.
+        late_frames: u64,
+        /// Frames left out to catch up.
+        jumped_frames: u64,
+        /// Frames that were shown although one that they need was not: all up to the next that begins a group.
+        impaired_frames: u64,
+        /// How long the picture stood still for skipped frames: while later ones were there, or as the last never came.
+        frozen_s: f64,
+        /// Share of skipped frames among those that were skipped or shown: `late_ratio` of the flow.
+        late_ratio: Option<f64>,
+        /// Mean age of a frame when it is shown, from its capture.
+        latency_mean_s: Option<f64>,
+        /// Median of it.
+        latency_p50_s: Option<f64>,
+        /// 95th percentile of it.
+        latency_p95_s: Option<f64>,
+        /// 99th percentile of it.
+        latency_p99_s: Option<f64>,
+        /// Largest of it.
+        latency_max_s: Option<f64>,
+        /// [Mean opinion score](models/video.md) of the stalls alone, 1.5 to 5; `null` where frames were skipped, of
+        /// which it knows nothing.
+        ([1.5, 5.0]) mos: Option<f64>,
+    }
+}
 
 /// Returns the report of a video that started at `start`, from its log.
 pub(super) fn report(frame_time: Duration, start: Time, log: Log) -> LiveReport {

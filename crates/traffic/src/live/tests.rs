@@ -1,5 +1,4 @@
 use super::*;
-use crate::LiveReport;
 use crate::live::catch_up::{Never, Seek, Speed};
 use proptest::prelude::*;
 
@@ -62,8 +61,12 @@ fn run(live: &Live, over: Over, delay: impl Fn(u64) -> Option<u64>) -> (LiveSour
             written += 1;
         }
         assert!(source.poll_timeout().is_none_or(|next| next > now), "stays due");
+        let log = source.viewer.log(now);
+        if let Some(started) = log.started.filter(|_| source.viewer.state(now) != (None, None)) {
+            assert_eq!(log.shown_time + log.frozen + log.stalled, now.since(started), "at {now:?}: {log:?}");
+        }
     }
-    let report = source.experience(end, [0; 2]).live.unwrap();
+    let Some(Experience::Live(report)) = source.experience(end, [0; 2]) else { panic!("it has begun") };
     check_sums(&source, end, &report);
     (source, report)
 }

@@ -354,6 +354,13 @@ impl Viewer {
         if let State::Stalled(since) | State::Beginning { stalled: Some(since), .. } = self.state {
             log.stalled += now.since(since);
         }
+        // What is shown, or stands still, beyond `now` does not count yet.
+        if let State::Due(next) = self.state {
+            let ahead = next.since(now);
+            let fate = self.head.checked_sub(1).and_then(|last| self.frame(last)).map(|frame| frame.fate);
+            let time = if fate == Some(Fate::Skipped) { &mut log.frozen } else { &mut log.shown_time };
+            *time = time.saturating_sub(ahead);
+        }
         log
     }
 }

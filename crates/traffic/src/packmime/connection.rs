@@ -130,7 +130,7 @@ impl Source for HttpSource {
         }
     }
 
-    fn experience(&self, _now: Time, _lost: [u64; 2]) -> Experience {
-        self.times.experience()
+    fn experience(&self, _now: Time, _lost: [u64; 2]) -> Option<Experience> {
+        Some(Experience::Web(self.times.report()))
     }
 }

@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 
 use super::laws::{SizeLaw, objects, pages, persists, server_delay};
 use super::*;
-use crate::tests::{entry_streams, run, streams};
+use crate::tests::{entry_streams, run, streams, web_report};
 use crate::{Act, Action, End, Source};
 use proptest::prelude::*;
 
@@ -394,7 +394,7 @@ fn a_connection_as_a_conversation() {
     source.handle_delivered(at(2_450), 0, End::User, 5_200);
     assert_eq!(actions(&mut source, 2_450), [(End::User, Action::Close)]);
     assert_eq!(source.poll_timeout(), None);
-    let report = source.experience(Time::ZERO, [0; 2]).web.unwrap();
+    let report = web_report(&source);
     assert_eq!((report.pages, report.clicks, report.load_mean_s), (0, 0, None));
     assert_eq!((report.requests, report.responses), (2, 2));
     let ms = |times: [Option<f64>; 4]| times.map(|time| (time.unwrap() * 1e3).round() as u64);
@@ -410,7 +410,7 @@ fn requests_take_one_way_and_responses_two_and_the_server() {
     let mut applications = build(&paper(), &[0; 10], 60, 2);
     for application in &mut applications {
         run(&mut *application.source, Duration::from_millis(250));
-        let report = application.source.experience(Time::ZERO, [0; 2]).web.unwrap();
+        let report = web_report(&*application.source);
         assert_eq!((report.requests, report.responses, report.pages), (1, 1, 0));
         assert_eq!(report.request_max_s, Some(0.25));
         responses.push(report.response_max_s.unwrap());

@@ -24,6 +24,7 @@ use crate::{
 };
 
 pub use objects::{ConstantCount, ObjectCount, ParetoCount};
+pub(crate) use report::WebReport;
 pub(crate) use report::WebTimes;
 
 /// Web pages, one after the other over one connection or several: the user requests, the server responds, the user
@@ -291,8 +292,8 @@ impl Source for WebSource {
         }
     }
 
-    fn experience(&self, _now: Time, _lost: [u64; 2]) -> Experience {
-        self.times.experience()
+    fn experience(&self, _now: Time, _lost: [u64; 2]) -> Option<Experience> {
+        Some(Experience::Web(self.times.report()))
     }
 }
 

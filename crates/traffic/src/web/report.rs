@@ -2,8 +2,47 @@
 
 use units::Duration;
 
-use crate::experience::{Experience, WebReport};
 use crate::quantiles::Sorted;
+
+units::report! {
+    /// The times that users of the web measured. The first request on a connection is written when the connection is
+    /// opened, so its times and the load time of the first page contain the handshake. Times are `None` where there are
+    /// none.
+    #[derive(Copy, Default)]
+    pub struct WebReport {
+        /// Pages that were complete; 0 for traffic that knows requests only.
+        pages: u64,
+        /// Pages that were asked for.
+        clicks: u64,
+        /// Mean time from the click to the last byte of a complete page.
+        load_mean_s: Option<f64>,
+        /// Median of it: the smallest that half of the pages do not exceed.
+        load_median_s: Option<f64>,
+        /// 95th percentile of it.
+        load_p95_s: Option<f64>,
+        /// Requests that reached the server whole.
+        requests: u64,
+        /// Mean time of a request, from the opening of the connection (later ones: from the writing) to the last byte
+        /// at the server.
+        request_mean_s: Option<f64>,
+        /// Median of it: the smallest that half of them do not exceed.
+        request_median_s: Option<f64>,
+        /// Shortest time of a request.
+        request_min_s: Option<f64>,
+        /// Longest time of a request.
+        request_max_s: Option<f64>,
+        /// Responses that reached the user whole.
+        responses: u64,
+        /// Mean time of a response, from the writing of its request to the last byte at the user.
+        response_mean_s: Option<f64>,
+        /// Median of it: the smallest that half of them do not exceed.
+        response_median_s: Option<f64>,
+        /// Shortest time of a response.
+        response_min_s: Option<f64>,
+        /// Longest time of a response.
+        response_max_s: Option<f64>,
+    }
+}
 
 /// The times of one user.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -55,10 +94,10 @@ impl Times {
 
 impl WebTimes {
     /// Counts, means and quantiles.
-    pub fn experience(&self) -> Experience {
+    pub fn report(&self) -> WebReport {
         let [loads, requests, responses] = [&self.load_times, &self.request_times, &self.response_times]
             .map(|times| Sorted::new(times.as_slice().to_vec()));
-        let web = WebReport {
+        WebReport {
             pages: loads.count(),
             clicks: self.clicks,
             load_mean_s: loads.mean_s(),
@@ -74,7 +113,6 @@ impl WebTimes {
             response_median_s: responses.quantile_s(0.5),
             response_min_s: responses.quantile_s(0.0),
             response_max_s: responses.quantile_s(1.0),
-        };
-        Experience { web: Some(web), ..Experience::default() }
+        }
     }
 }

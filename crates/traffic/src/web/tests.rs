@@ -1,6 +1,5 @@
 use super::*;
-use crate::WebReport;
-use crate::tests::{run, streams};
+use crate::tests::{run, streams, web_report};
 use proptest::prelude::*;
 
 /// Pages of a main object of 10 kB and three embedded ones of 1 kB; only the times are random.
@@ -16,10 +15,6 @@ fn plain(requests: Requests) -> Web {
 
 fn source(web: Web, seed: u64) -> WebSource {
     Arc::new(web).source(Duration::ZERO, &mut streams(seed))
-}
-
-fn web_report(source: &dyn Source) -> WebReport {
-    source.experience(Time::ZERO, [0; 2]).web.unwrap()
 }
 
 fn at(ms: u64) -> Time {

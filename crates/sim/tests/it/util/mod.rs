@@ -78,3 +78,14 @@ pub fn column(table: &Table, name: &str) -> Vec<f64> {
         other => panic!("{name}: {other:?}"),
     }
 }
+
+/// The report of a flow's application, which is of this variant of [`traffic::Experience`].
+macro_rules! report {
+    ($flow:expr, $kind:ident) => {
+        match $flow.experience.as_deref() {
+            Some(traffic::Experience::$kind(report)) => report,
+            other => panic!("{other:?}"),
+        }
+    };
+}
+pub(crate) use report;
