@@ -109,6 +109,21 @@ impl Sender {
         }
         self.recovery.rexmit = Rexmit::None;
         self.set_timer(now);
+        let window_limited = self.cwnd.is_window_limited();
+        self.control_plainly(now, acked, in_flight_before, newest, window_limited);
+    }
+
+    /// Tells the controller of an acknowledgment as of [`Sender::advance`]: nothing is lost, and all that was sent and
+    /// is not acknowledged is in flight.
+    #[inline(always)]
+    pub(super) fn control_plainly(
+        &mut self,
+        now: Time,
+        acked: u32,
+        in_flight_before: u32,
+        rtt: Duration,
+        window_limited: bool,
+    ) {
         let mut sample = AckSample {
             now,
             acked,
@@ -120,12 +135,12 @@ impl Sender {
             in_flight: self.board.out(),
             una: self.board.una(),
             nxt: self.board.nxt(),
-            rtt: Some(newest),
+            rtt: Some(rtt),
             srtt: self.rtt.srtt(),
             min_rtt: self.rtt.min(),
             rate: None,
             may_grow: true,
-            window_limited: self.cwnd.is_window_limited(),
+            window_limited,
             window_full: self.cwnd.is_full(),
             state: CongestionState::Open,
             ece: false,

@@ -73,13 +73,13 @@ impl Sender {
         if news.acked == 0 || news.sacked || self.cwnd.state() != CongestionState::Open {
             self.follow_as_ns2(now, news.lost);
         }
-        self.begin_burst();
+        self.begin_burst(self.board.in_flight());
     }
 
     /// As [`Sender::handle_as_ns2`], with an acknowledgment as of [`Sender::advance`].
     #[inline(never)]
     pub(super) fn advance_as_ns2(&mut self, now: Time, ack: &Ack, counters: &mut Counters) {
-        let before = self.before();
+        let in_flight_before = self.board.out();
         self.board.move_una(ack.ack);
         let Some(Taken { acked, last, .. }) = self.take_plain(now, counters) else { return };
         self.measure_as_ns2(now, ack);
@@ -89,8 +89,9 @@ impl Sender {
         if !last.is(ONCE_SACKED) {
             counters.count_rtt(rtt);
         }
-        self.control_as_ns2(now, &before, &Ns2News { acked, rtt: Some(rtt), ..Ns2News::default() });
-        self.begin_burst();
+        let window_limited = in_flight_before >= self.cwnd.window().size;
+        self.control_plainly(now, acked, in_flight_before, rtt, window_limited);
+        self.begin_burst(self.board.out());
     }
 
     /// The retransmission timer expired.
@@ -112,8 +113,7 @@ impl Sender {
     }
 
     /// A ceiling leaves room for one segment at most.
-    fn begin_burst(&mut self) {
-        let in_flight = self.board.in_flight();
+    fn begin_burst(&mut self, in_flight: u32) {
         if let Some(ns2) = &mut self.ns2 {
             ns2.ceiling = ns2.ceiling.min(in_flight + 1);
         }
