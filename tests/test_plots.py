@@ -14,6 +14,7 @@ from matplotlib.figure import Figure
 import transorbit as to
 from conftest import ROOT
 from transorbit import packets, plots
+from transorbit.plots import scales
 from transorbit.plots.sequence import _unwrapped
 from transorbit.plots.spectral import spectral_efficiency
 from transorbit.sweep import Sweep, SweepResult
@@ -538,10 +539,9 @@ def test_access_times_are_of_all_flows_that_began() -> None:
 
 
 def test_values_that_hardly_differ_do_not_lie_on_the_upper_edge() -> None:
-    figure = Figure()
-    ax = figure.subplots()
-    ax.plot([0, 1], [4.353, 4.355])
+    ax = Figure().subplots()
 
-    plots.application._from_zero(ax)
-
+    scales.from_zero(ax, 4.355)
     assert ax.get_ylim() == (0, pytest.approx(1.08 * 4.355))
+    scales.from_zero(ax, 0.0)
+    assert ax.get_ylim() == (0, 1)

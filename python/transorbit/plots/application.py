@@ -8,7 +8,7 @@ import polars as pl
 from matplotlib.ticker import MaxNLocator
 
 from transorbit import _flow_kinds
-from transorbit.plots import heading, run, style
+from transorbit.plots import heading, run, scales, style
 
 if TYPE_CHECKING:
     from typing import Unpack
@@ -77,7 +77,7 @@ def game(result: Result, **look: Unpack[style.Look]) -> Figure | None:
                 name = f"{'median' if share == 'p50' else share[1:] + ' %'}"
                 ax.plot([*points], [*points.values()], linestyle="none", marker=marker, color=color, label=name)
             ax.set_ylabel(label)
-            _from_zero(ax)
+            scales.from_zero(ax, ax.dataLim.y1)
         axes[-1].set_xlabel("Players, the quickest response first")
         axes[-1].set_xlim(0.5, len(games) + 0.5)
         axes[-1].xaxis.set_major_locator(MaxNLocator(integer=True))
@@ -113,13 +113,7 @@ def panel(ax: Axes, result: Result, state: State) -> None:
         ax.fill_between(spread[at], spread["low"], spread["high"], **band)
         ax.plot(spread[at], spread["median"], color=style.BLUE, label="median flow")
     ax.set_ylabel(state.label)
-    _from_zero(ax)
-
-
-def _from_zero(ax: Axes) -> None:
-    """Values that hardly differ would lie on the upper edge of an axis that begins at 0."""
-    highest = ax.dataLim.y1
-    ax.set_ylim(0, 1.08 * highest if highest > 0 else 1.0)
+    scales.from_zero(ax, ax.dataLim.y1)
 
 
 def _name(flow: dict[str, Any]) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 from matplotlib.ticker import FixedLocator, NullLocator, ScalarFormatter
 
-from transorbit.plots import heading, style
+from transorbit.plots import heading, scales, style
 
 if TYPE_CHECKING:
     from typing import Unpack
@@ -62,7 +62,7 @@ def capacity(study: Capacity, **look: Unpack[style.Look]) -> Figure:
         ax.set_xlabel("Users, all with packets waiting")
         ax.set_ylabel("Packets decoded per second")
         highest: list[Any] = [table[name].max() for name in ("best_limit_pps", "decoded_pps")]
-        ax.set_ylim(0, 1.08 * max(float(value or 1.0) for value in highest))
+        scales.from_zero(ax, max(float(value or 0.0) for value in highest))
         heading.above(ax)
     return fig
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from transorbit._jumps import DRIFT_S_PER_S, JITTERS, jumps
-from transorbit.plots import heading, style
+from transorbit.plots import heading, scales, style
 from transorbit.plots.run import figure, first_flow, instants, intervals
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ def _range(ax: Axes, series: pl.DataFrame) -> None:
     look: Any = {"color": style.SKY, "alpha": 0.4, "linewidth": 0, "label": "5 to 95 %"}
     ax.fill_between(binned["bin"], binned["low"], binned["high"], step="post", **look)
     ax.step(binned["bin"], binned["middle"], where="post", color=style.BLUE, label="median")
-    ax.set_ylim(0, 1.08 * float(binned["high"].max() or 1.0))  # type: ignore[arg-type]
+    scales.from_zero(ax, float(binned["high"].max() or 0.0))  # type: ignore[arg-type]
 
 
 def satellite(result: Result, **look: Unpack[style.Look]) -> Figure | None:

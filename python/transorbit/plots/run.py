@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from transorbit import _numbers
-from transorbit.plots import heading, style
+from transorbit.plots import heading, scales, style
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
@@ -79,7 +79,7 @@ def window(result: Result, **look: Unpack[style.Look]) -> Figure | None:
                 label="slow-start threshold",
             )
         top.set_ylabel("Window (packets)")
-        top.set_ylim(0, 1.08 * highest)
+        scales.from_zero(top, highest)
         heading.above(top)
         round_trip_panel(low, result, series)
         heading.above(low)
@@ -158,7 +158,7 @@ def round_trip_panel(ax: Axes, result: Result, series: pl.DataFrame | None = Non
         # Before the first sample it is a second, which would press the rest down.
         highest = max(highest, float(series["rto_s"].quantile(0.99) or 0.0))
     ax.set_ylabel("Time (ms)" if _one(result) else "Smoothed RTT (ms)")
-    ax.set_ylim(0, 1.08 * highest)
+    scales.from_zero(ax, highest)
 
 
 def queue_panel(ax: Axes, result: Result) -> None:

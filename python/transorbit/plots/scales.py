@@ -1,4 +1,4 @@
-"""Logarithmic axes with numbers that can be read."""
+"""Axes from 0, and logarithmic axes with numbers that can be read."""
 
 from __future__ import annotations
 
@@ -9,10 +9,16 @@ from matplotlib.ticker import FuncFormatter, Locator, LogLocator, MaxNLocator, N
 from transorbit import _numbers
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.axis import XAxis, YAxis
 
 #: Writes a number as it is, with a true minus.
 AS_IT_IS = FuncFormatter(lambda value, _: _numbers.minus(f"{value:.6g}"))
+
+
+def from_zero(ax: Axes, highest: float) -> None:
+    """Let the values begin at 0, with room above: those that hardly differ would lie on the upper edge."""
+    ax.set_ylim(0, 1.08 * highest if highest > 0 else 1.0)
 
 
 def plain(axis: XAxis | YAxis) -> None:
