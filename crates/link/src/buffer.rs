@@ -176,7 +176,7 @@ impl FromStr for Buffer {
             Buffer::Time(time) => time.is_zero(),
             Buffer::Bdp { factor, .. } => factor == 0.0,
         };
-        if empty { Err(refuse("a buffer without room would drop every packet")) } else { Ok(buffer) }
+        if empty { Err(refuse("a buffer without room lets nothing through")) } else { Ok(buffer) }
     }
 }
 

@@ -141,7 +141,7 @@ fn impossible_buffers_are_refused() {
         );
     }
     for text in ["0 packets", "0 kB", "0 ms", "0 bdp"] {
-        assert!(says(text).ends_with("a buffer without room would drop every packet"), "{text}");
+        assert!(says(text).ends_with("a buffer without room lets nothing through"), "{text}");
     }
     for text in ["-1 bdp", "nan bdp", "inf bdp"] {
         assert!(says(text).ends_with("the factor must be more than 0 and finite"), "{text}");
