@@ -1,6 +1,6 @@
 //! What applications tell of their users: a report at the end, by the kind of traffic, and a state over time.
 
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 use units::report::{Line, Reported};
 
 /// Declares the reports, one line each: `"key" => Variant(Report) in module` with the meaning of the key.
@@ -29,20 +29,16 @@ macro_rules! experiences {
             pub fn key(&self) -> &'static str {
                 match self { $(Self::$variant(_) => $key),+ }
             }
-
-            /// Serializes the report without its key.
-            ///
-            /// # Errors
-            /// Those of `serializer`.
-            pub fn serialize_report<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-                match self { $(Self::$variant(report) => report.serialize(serializer)),+ }
-            }
         }
 
         /// The keys are among those of a flow.
         impl Reported for $name {
             fn lines() -> Vec<Line> {
                 vec![$(Line { below: $report::lines, ..Line::new($key, None, concat!($($doc),+)) }),+]
+            }
+
+            fn number_of(&self, key: &str) -> f64 {
+                match self { $(Self::$variant(report) => report.number_of(key)),+ }
             }
 
             fn numbers(&self) -> Vec<(&'static str, f64)> {

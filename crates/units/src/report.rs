@@ -90,6 +90,11 @@ pub trait Reported {
         f64::NAN
     }
 
+    /// The number under a key of a report; NaN where there is none.
+    fn number_of(&self, _key: &str) -> f64 {
+        f64::NAN
+    }
+
     /// The keys of a report that are numbers, with their values.
     fn numbers(&self) -> Vec<(&'static str, f64)> {
         Vec::new()
@@ -166,6 +171,13 @@ macro_rules! report {
                     lines, [$($how)?], [$($scale)?], stringify!($field), [$($label)?], concat!($($doc),+), $type
                 );)+
                 lines
+            }
+
+            fn number_of(&self, key: &str) -> f64 {
+                $(if key == stringify!($field) {
+                    return $crate::report::Reported::number(&self.$field);
+                })+
+                f64::NAN
             }
 
             fn numbers(&self) -> Vec<(&'static str, f64)> {

@@ -2,6 +2,7 @@
 
 use traffic::Experience;
 use transport::{Counters, Ended, Lifetime};
+use units::report::Reported;
 use units::{Duration, Time};
 
 use super::drops::Lost;
@@ -34,8 +35,6 @@ pub(crate) struct FlowFacts<'a> {
     pub(crate) access_kind: Option<String>,
     /// The report of its listener or, at the first flow of an application, of its source.
     pub(crate) experience: Option<Box<Experience>>,
-    /// The report's keys and values.
-    pub(crate) reported: Vec<(&'static str, f64)>,
     /// The connections' ends and reopenings at both ends, where the transport may end connections.
     pub(crate) lifetimes: Option<[&'a Lifetime; 2]>,
     pub(crate) pep: Option<PepSummary>,
@@ -62,9 +61,9 @@ impl FlowFacts<'_> {
     /// Returns the value of a key of the application's report, whatever its kind; `None` where it has no such key, or
     /// no value.
     fn reported(&self, key: &str) -> Option<f64> {
-        debug_assert!(self.reported.is_empty() || Experience::has_key(key), "no report has {key}");
-        let (_, value) = self.reported.iter().find(|&&(name, _)| name == key)?;
-        (!value.is_nan()).then_some(*value)
+        debug_assert!(Experience::has_key(key), "no report has {key}");
+        let value = self.experience.as_deref()?.number_of(key);
+        (!value.is_nan()).then_some(value)
     }
 
     fn reported_count(&self, key: &str) -> Option<u64> {
@@ -92,11 +91,12 @@ impl FlowFacts<'_> {
     }
 }
 
-/// Declares the columns of flows: a line of [`units::report!`] for each, with how it is made from [`FlowFacts`].
+/// Declares the columns of flows: a line of [`units::report!`] for each, with how it is made from [`FlowFacts`]. A line
+/// without that is the value of its key in the application's report.
 macro_rules! flow_columns {
     ($(#[$meta:meta])* pub struct $name:ident {
         $($(#[doc = $doc:literal])+ $([$how:ident])? $(($scale:expr))? $($label:literal)?
-            $field:ident: $type:ty = $made:expr;)+
+            $field:ident: $type:ty $(= $made:expr)?;)+
     }) => {
         units::report! {
             $(#[$meta])*
@@ -106,10 +106,7 @@ macro_rules! flow_columns {
         impl $name {
             pub(crate) fn of(facts: &FlowFacts<'_>) -> Box<$name> {
                 Box::new($name {
-                    $($field: {
-                        let made: fn(&FlowFacts<'_>) -> $type = $made;
-                        made(facts)
-                    }),+
+                    $($field: made!(facts, $field: $type $(= $made)?)),+
                 })
             }
 
@@ -146,6 +143,17 @@ macro_rules! flow_columns {
             None
         }
     };
+}
+
+/// The value of a column of flows, as [`flow_columns!`] says it.
+macro_rules! made {
+    ($facts:ident, $field:ident: $type:ty) => {
+        $facts.reported(stringify!($field))
+    };
+    ($facts:ident, $field:ident: $type:ty = $made:expr) => {{
+        let made: fn(&FlowFacts<'_>) -> $type = $made;
+        made($facts)
+    }};
 }
 
 /// Whether a key is written, as [`units::report!`] says it.
@@ -236,32 +244,32 @@ flow_columns! {
         /// Mean opinion score, 1 to 5 at most: of [voice](models/voice-quality.md) by the E-model, of
         /// [video](models/video.md) by its stalls, of a [game](models/game.md) by delay and jitter. `null` for other
         /// traffic, and where nothing was sent or played. Scores of different kinds do not compare.
-        ([1.0, 5.0]) mos: Option<f64> = |f| f.reported("mos");
+        ([1.0, 5.0]) mos: Option<f64>;
         /// Time from the opening of a video's connection to the first picture; `null` without one.
-        "Start-up delay" startup_s: Option<f64> = |f| f.reported("startup_s");
+        "Start-up delay" startup_s: Option<f64>;
         /// Times that the picture of a video stood still because the buffer was empty.
         "Stalls" rebuffers: Option<u64> = |f| f.reported_count("rebuffers");
         /// Total time for which the picture of a video stood still.
-        "Time in stalls" rebuffer_s: Option<f64> = |f| f.reported("rebuffer_s");
+        "Time in stalls" rebuffer_s: Option<f64>;
         /// Share of `rebuffer_s` in the time from the first picture to the end of the video or the run.
-        "Share of time in stalls" rebuffer_ratio: Option<f64> = |f| f.reported("rebuffer_ratio");
+        "Share of time in stalls" rebuffer_ratio: Option<f64>;
         /// Mean bit rate of what was played of adaptive video.
-        "Bit rate of the video" bitrate_mean_bps: Option<f64> = |f| f.reported("bitrate_mean_bps");
+        "Bit rate of the video" bitrate_mean_bps: Option<f64>;
         /// Changes of that bit rate.
         "Changes of the bit rate" bitrate_switches: Option<u64> = |f| f.reported_count("switches");
         /// Mean quality of experience of a segment of adaptive video, by the linear model of Yin and others (2015).
-        "Quality of experience" qoe: Option<f64> = |f| f.reported("qoe");
+        "Quality of experience" qoe: Option<f64>;
         /// From the capture of a live frame to its showing, mean over the frames shown.
-        "Latency to live" latency_mean_s: Option<f64> = |f| f.reported("latency_mean_s");
+        "Latency to live" latency_mean_s: Option<f64>;
         /// The 95th percentile of it.
-        "Latency to live, 95 %" latency_p95_s: Option<f64> = |f| f.reported("latency_p95_s");
+        "Latency to live, 95 %" latency_p95_s: Option<f64>;
         /// Of live video, the share of frames that were not there when they were to be shown; of a game, the share of
         /// updates and commands that arrived later than its `bound` or not at all.
-        "Late or lost" late_ratio: Option<f64> = |f| f.reported("late_ratio");
+        "Late or lost" late_ratio: Option<f64>;
         /// Of a game: from sending a command to the first update made with it, the 95th percentile.
-        "Response time, 95 %" response_p95_s: Option<f64> = |f| f.reported("response_p95_s");
+        "Response time, 95 %" response_p95_s: Option<f64>;
         /// The 99th percentile of it.
-        "Response time, 99 %" response_p99_s: Option<f64> = |f| f.reported("response_p99_s");
+        "Response time, 99 %" response_p99_s: Option<f64>;
         /// How the packets that went up, data or acknowledgments, got at the return link: `dedicated`, a scheme of
         /// random access, or both as `crdsa+dedicated`; `null` without a return link.
         "Access" access_kind: Option<String> = |f| f.access_kind.clone();

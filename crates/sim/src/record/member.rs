@@ -33,6 +33,15 @@ pub(super) fn write_member(text: &mut Vec<u8>, key: &str, value: &impl Serialize
     text.extend_from_slice(COMMA);
 }
 
+/// Appends the members of a value that is an object, and a comma.
+pub(super) fn write_members(text: &mut Vec<u8>, value: &impl Serialize) {
+    let begin = text.len();
+    value.serialize(&mut Serializer::with_formatter(&mut *text, Spaced)).expect("a summary is JSON");
+    text.remove(begin);
+    text.pop();
+    text.extend_from_slice(COMMA);
+}
+
 struct Spaced;
 
 impl Formatter for Spaced {

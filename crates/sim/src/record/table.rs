@@ -2,12 +2,12 @@
 
 use std::borrow::Cow;
 
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 use traffic::Experience;
 use units::report::Reported;
 
 use super::drops::Lost;
-use super::member::write_member;
+use super::member::{write_member, write_members};
 use super::pep_summary::PepSummary;
 
 /// A table by columns of equal length.
@@ -144,7 +144,7 @@ impl Cell for Lost {
 impl Cell for Option<Box<Experience>> {
     fn write(&self, text: &mut Vec<u8>, _: &str) {
         if let Some(experience) = self {
-            write_member(text, &format!("\"{}\": ", experience.key()), &Untagged(experience));
+            write_members(text, experience);
         }
     }
 
@@ -154,15 +154,6 @@ impl Cell for Option<Box<Experience>> {
         let of_kind = |experience: &&Experience| experience.key() == report;
         let reports = flows.filter_map(|(flow, given)| Some((flow, given.as_deref().filter(of_kind)?)));
         Experience::KEYS.contains(&report).then(|| of_reports(reports))
-    }
-}
-
-/// The report itself, without its key.
-struct Untagged<'a>(&'a Experience);
-
-impl Serialize for Untagged<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        self.0.serialize_report(serializer)
     }
 }
 

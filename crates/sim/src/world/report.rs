@@ -8,7 +8,6 @@ use access::{Access, AccessReport};
 use link::LastHopReport;
 use traffic::Experience;
 use transport::{EndCause, Lifetime};
-use units::report::Reported;
 use units::{Db, Frequency, Time};
 
 use super::connection::Connection;
@@ -252,7 +251,6 @@ impl World {
         let sender = connection.end(Way::Forward).endpoint();
         let last = split.as_ref().filter(|_| kind.upload).map_or(connection, |split| &split.ground);
         let receiver = last.end(Way::Backward);
-        let experience = self.experience(id, flow, record);
         FlowSummary::of(&FlowFacts {
             id,
             user: flow.user,
@@ -267,8 +265,7 @@ impl World {
             closed: receiver.endpoint().has_been_closed(),
             finished: sender.has_finished(),
             access_kind: self.access_kind(record.accessed),
-            reported: experience.as_ref().map_or_else(Vec::new, Reported::numbers),
-            experience: experience.map(Box::new),
+            experience: self.experience(id, flow, record).map(Box::new),
             lifetimes: connection.lifetimes(),
             pep: split.as_ref().map(Split::summary),
         })
