@@ -1,10 +1,10 @@
 //! Our congestion controllers behind the library's trait, and the library's own beside them.
 //!
 //! The library counts bytes and reports each packet; ours count segments, which here are packets, and take each
-//! acknowledgment ([`AckSample`]) and each other event ([`Event`]). The sender's part with TCP stands here: a reduction
-//! begins with the first loss of a packet that was sent after the one before began, takes the window to the threshold
-//! at once, and ends when a packet sent since has arrived (RFC 9002 section 7.3.2); persistent congestion (section 7.6)
-//! is TCP's time-out.
+//! acknowledgment ([`AckSample`]) and each other event ([`Event`]). What a TCP sender does beside its
+//! controller stands here for QUIC: a reduction begins with the first loss of a packet that was sent after the one
+//! before began, takes the window to the threshold at once, and ends when a packet sent since has arrived (RFC 9002
+//! section 7.3.2); persistent congestion (section 7.6) is a time-out.
 
 use core::net::SocketAddr;
 use std::any::Any;
