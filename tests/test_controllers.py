@@ -213,6 +213,16 @@ def test_a_plugin_is_one_file(command: Callable[..., Outcome], tmp_path: Path) -
     assert (done.code, done.err) == (2, f"transorbit: --plugin {tmp_path}: is a folder, a Python file is expected\n")
 
 
+def test_two_plugins_do_not_share_a_name(command: Callable[..., Outcome], tmp_path: Path) -> None:
+    first, second = tmp_path / "first.py", tmp_path / "second.py"
+    for file in (first, second):
+        file.write_text(f"import transorbit\n\n@transorbit.controller('twice')\nclass Of{file.stem}:\n    pass\n")
+    done = command("check", str(LEO), "--plugin", str(first), "--plugin", str(second))
+    told = f'registers the controller "twice", as {first} does: one of them needs another name'
+    assert (done.code, done.err) == (2, f"transorbit: --plugin {second}: {told}\n")
+    assert command("check", str(LEO), "--plugin", str(first), "--plugin", str(first)).code == 0, "one file, run once"
+
+
 @pytest.mark.parametrize(("made", "message"), [(object, r"on_ack\(ack\)"), (lambda: 1 / 0, "division")])
 def test_what_is_no_controller_ends_the_run(made: Any, message: str) -> None:
     to.controller("test-none")(made)

@@ -128,6 +128,10 @@ class Registry:
         plugin = self._plugins.get((kind, name))
         return plugin.factory if plugin else None
 
+    def plugins(self) -> list[Plugin]:
+        """All of them, in the order of their first registration."""
+        return list(self._plugins.values())
+
     def names(self) -> dict[str, list[str]]:
         """The names of each kind, in order."""
         return {kind: sorted(name for of, name in self._plugins if of == kind) for kind in KINDS}

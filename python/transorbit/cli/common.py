@@ -114,7 +114,8 @@ def run_plugins(files: list[Path] | None) -> None:
 
     from transorbit import _content, plugins
 
-    for given in files or []:
+    of_file: dict[tuple[str, str], Path] = {}
+    for given in dict.fromkeys(files or []):
         file = _content.find(given)
         if file.is_dir():
             raise UsageError(f"--plugin {file}: is a folder, a Python file is expected")
@@ -127,12 +128,18 @@ def run_plugins(files: list[Path] | None) -> None:
             told = error.msg if isinstance(error, SyntaxError) else str(error)
             raise UsageError(f"--plugin {file}: {line}is not Python: {told}") from None
         text = file.read_text(encoding="utf-8", errors="replace")
+        before = plugins.REGISTRY.plugins()
         with plugins.blamed(files), plugins.running(text, file.name):
             try:
                 runpy.run_path(str(file))
             except ModuleNotFoundError as error:
                 _refuse_neighbour(file, str(error.name))
                 raise
+        for kind, name in ((own.kind, own.name) for own in plugins.REGISTRY.plugins() if own not in before):
+            if first := of_file.get((kind, name)):
+                told = f'registers the {kind} "{name}", as {first} does: one of them needs another name'
+                raise UsageError(f"--plugin {file}: {told}")
+            of_file[kind, name] = file
 
 
 def _refuse_neighbour(file: Path, module: str) -> None:

@@ -50,7 +50,7 @@ def emulate(
     at: str = "user",
     server: str | None = None,
     serve: Annotated[list[str] | None, Parameter(negative="")] = None,
-    flow: int = 0,
+    flow: int | None = None,
     dscp: Annotated[list[str] | None, Parameter(negative="")] = None,
     spin: str = "50 us",
     set_: Settings = None,
@@ -74,7 +74,7 @@ def emulate(
         at: Where COMMAND runs: user (the first), user-2, users (each of them) or server.
         server: A command line that runs at the server's end meanwhile.
         serve: A port of this host, reached at the server's address: PORT, PORT:HOST or PORT:HOST:PORT. Repeatable.
-        flow: The entry of `flows` whose users are real, where none has the transport external.
+        flow: The entry of `flows` whose users are real, where none has the transport external; by default the first.
         dscp: CODEPOINT=CLASS: the class of service on the last hop of packets with this code point. Repeatable.
         spin: Waits shorter than this look at the clock instead of sleeping; 0 s always sleeps.
         seed: Replaces the scenario's seed: a whole number, zero or more.

@@ -60,7 +60,7 @@ def emulate(
     at: str = "user",
     server: str | None = None,
     serve: Sequence[str] = (),
-    flow: int = 0,
+    flow: int | None = None,
     dscp: Mapping[int, str] | None = None,
     seed: int | None = None,
     spin_s: float = 50e-6,
@@ -68,9 +68,9 @@ def emulate(
 ) -> Emulated:
     """Run `command` behind the user of `scenario`, its packets over the simulated path, in real time (Linux).
 
-    Where no flow of the scenario has the transport `external`, the users of the entry `flow` become external, and what
-    the others send is simulated beside. The name `server` is the other end. It ends with the command, or with the
-    scenario's duration.
+    Where no flow of the scenario has the transport `external`, the users of the entry `flow` become external, of the
+    first if none is given, and what the others send is simulated beside. The name `server` is the other end. It ends
+    with the command, or with the scenario's duration.
 
     Args:
         scenario: the scenario.
@@ -78,7 +78,7 @@ def emulate(
         at: where it runs: "user" (the first), "user-2", "users" (each of them) or "server".
         server: a command line that runs at the server's end meanwhile, through the shell.
         serve: services of this host that are reached at the server's address: PORT, PORT:HOST or PORT:HOST:PORT.
-        flow: the entry of `flows` whose users become external.
+        flow: the entry of `flows` whose users become external, where no flow is.
         dscp: the class of `last_hop.classes` of packets with a code point (0 to 63); others have that of the flow.
         seed: replaces the scenario's own.
         spin_s: waits shorter than this look at the clock and do not sleep: more exact, and costs a core.
@@ -154,11 +154,13 @@ def replay(
     return result
 
 
-def _with_external(scenario: Scenario, flow: int) -> Scenario:
-    if Started(scenario.set("record.packets=none")).simulation.external_flows():
+def _with_external(scenario: Scenario, flow: int | None) -> Scenario:
+    if external := Started(scenario.set("record.packets=none")).simulation.external_flows():
+        if flow is not None:
+            raise ValueError(f"flow: {flow} was given, and flow {external[0][0]} has the transport external already")
         return scenario
     kind = {"kind": "external"}
-    return scenario.replace({f"flows.{flow}.transport": kind, f"flows.{flow}.traffic": kind})
+    return scenario.replace({f"flows.{flow or 0}.{key}": kind for key in ("transport", "traffic")})
 
 
 def _users(simulation: _core.Simulation) -> list[tuple[int, int]]:
