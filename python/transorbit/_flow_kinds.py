@@ -39,17 +39,10 @@ def is_video(flow: Mapping[str, Any]) -> bool:
 
 
 def begun_like(done: Sequence[Mapping[str, Any]], flows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The flows that began and run what the transfers do that are `done`, these included.
-
-    A flow that has brought more than each of those like it is taken for one without an end and left out. One without an
-    end that has brought less is not told from a transfer that has not ended.
-    """
-    most: dict[tuple[str, ...], int] = {}
-    for flow in done:
-        most[_alike(flow)] = max(flow["delivered_bytes"], most.get(_alike(flow), 0))
-    began = (flow for flow in flows if flow["opened_s"] is not None)
-    return [flow for flow in began if flow["delivered_bytes"] <= most.get(_alike(flow), -1)]
+    """The flows that began and run what the transfers do that are `done`, these included; with a size if these have."""
+    like = {_alike(flow) for flow in done}
+    return [flow for flow in flows if flow["opened_s"] is not None and _alike(flow) in like]
 
 
-def _alike(flow: Mapping[str, Any]) -> tuple[str, ...]:
-    return what_it_runs(flow), flow["traffic"], flow["direction"]
+def _alike(flow: Mapping[str, Any]) -> tuple[object, ...]:
+    return what_it_runs(flow), flow["traffic"], flow["direction"], flow["size_bytes"] is None

@@ -62,6 +62,10 @@ impl BulkSource {
 }
 
 impl Source for BulkSource {
+    fn size(&self) -> Option<Bytes> {
+        self.size
+    }
+
     fn poll_action(&mut self, now: Time) -> Option<Act> {
         if now < self.start {
             return None;
@@ -96,6 +100,7 @@ mod tests {
         let sized = Bulk { size: Some(Bytes::new(30_000)), ..Bulk::default() };
         assert_eq!(actions(&sized), [Action::Open, Action::Write(Bytes::new(30_000)), Action::Close]);
         assert_eq!(actions(&Bulk::default()), [Action::Open, Action::WriteForEver]);
+        assert_eq!([&sized, &Bulk::default()].map(|bulk| bulk.source(Duration::ZERO).size()), [sized.size, None]);
     }
 
     #[test]

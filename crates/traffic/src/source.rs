@@ -114,6 +114,11 @@ pub trait Source: Send {
         1
     }
 
+    /// The bytes of its transfer, of a source that knows them before it writes; constant.
+    fn size(&self) -> Option<Bytes> {
+        None
+    }
+
     /// The next action that is due at `now`; call until `None`.
     fn poll_action(&mut self, now: Time) -> Option<Act>;
 

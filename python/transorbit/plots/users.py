@@ -100,9 +100,11 @@ def completion(result: Result, **look: Unpack[style.Look]) -> Figure | None:
     done = [flow for flow in result.summary["flows"] if flow.get("completion_s") is not None]
     if len(done) < _FEWEST_USERS:
         return None
+    begun = begun_like(done, result.summary["flows"])
     kinds = list(dict.fromkeys(what_it_runs(flow) for flow in done))
-    if len({flow["delivered_bytes"] for flow in done}) == 1:
-        return _of_one_size(result, done, kinds, look)
+    sizes = {flow["size_bytes"] for flow in begun if flow["size_bytes"] is not None}
+    if len(sizes | {flow["delivered_bytes"] for flow in done}) == 1:
+        return _of_one_size(result, done, begun, look)
     with style.plain(title=heading.of_run("Completion of transfers", result), height=3.4, look=look) as (fig, [ax]):
         for kind in kinds:
             own = [flow for flow in done if what_it_runs(flow) == kind]
@@ -124,13 +126,13 @@ def completion(result: Result, **look: Unpack[style.Look]) -> Figure | None:
         ax.set_ylabel("Time to complete (s)")
         if len(kinds) > 1:
             heading.above(ax)
-        fig.note = f"{len(done)} transfers ended"
+        fig.note = f"{len(done)} of {len(begun)} transfers ended"
     return fig
 
 
-def _of_one_size(result: Result, done: list[dict[str, Any]], kinds: list[str], look: style.Look) -> Figure:
+def _of_one_size(result: Result, done: list[dict[str, Any]], begun: list[dict[str, Any]], look: style.Look) -> Figure:
     """The distribution of the completion times of transfers that are all of one size, among those that have begun."""
-    size, begun = done[0]["delivered_bytes"], begun_like(done, result.summary["flows"])
+    size, kinds = done[0]["delivered_bytes"], list(dict.fromkeys(what_it_runs(flow) for flow in done))
     with style.plain(title=heading.of_run("Completion of transfers", result), look=look) as (fig, [ax]):
         for kind, color, dash in zip(kinds, cycle(style.CYCLE), cycle(style.DASHES)):
             own = [flow for flow in begun if what_it_runs(flow) == kind]

@@ -3,7 +3,7 @@
 use traffic::Experience;
 use transport::{Counters, Ended, Lifetime};
 use units::report::Reported;
-use units::{Duration, Time};
+use units::{Bytes, Duration, Time};
 
 use super::drops::Lost;
 use super::flow::FlowRecord;
@@ -26,6 +26,8 @@ pub(crate) struct FlowFacts<'a> {
     /// The counters of the end that sends the data.
     pub(crate) counters: Counters,
     pub(crate) delivered_bytes: u64,
+    /// What the transfer is to bring, where the source knows.
+    pub(crate) size: Option<Bytes>,
     /// The end of the run.
     pub(crate) now: Time,
     /// Whether all of a transfer has arrived, as the receiver knows.
@@ -300,6 +302,9 @@ flow_columns! {
         [optional] "Time to resume" resumption_s: Option<f64> = |f| f.resumption_s();
         /// New addresses of the client that the server of a QUIC connection has validated (RFC 9000 section 9).
         [optional] "Migrations" migrations: Option<u64> = |f| f.most(|end| end.migrations);
+        /// Bytes of a transfer, whether or not it has ended; `null` for traffic that has no end, or does not know
+        /// its size when it begins.
+        "Size" size_bytes: Option<u64> = |f| f.size.map(Bytes::get);
         /// The data of `goodput_bps`.
         "Data delivered" delivered_bytes: u64 = |f| f.delivered_bytes;
         /// The report of the application, under the key of its kind.

@@ -261,6 +261,7 @@ impl World {
             record,
             counters: sender.counters(),
             delivered_bytes: receiver.delivered_bytes(),
+            size: self.applications[flow.application as usize].source.size(),
             now: self.now,
             closed: receiver.endpoint().has_been_closed(),
             finished: sender.has_finished(),
