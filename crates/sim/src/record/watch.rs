@@ -169,9 +169,9 @@ impl Watch {
     /// Returns one row for each packet: `number` in the run, `flow`, `way` ("forward", "backward"), `sequence` (of its
     /// first byte, or the one that it acknowledges), `bytes`, `transmission` of its data, `sent_s`, `satellite_s` (at
     /// the satellite that serves the users), `ended_s`, and `fate`: "delivered", "in flight", or the reason of its
-    /// loss.
-    pub(crate) fn packets(&self) -> Table {
-        let seconds = |time: Time| if time == Time::MAX { f64::NAN } else { time.as_secs_f64() };
+    /// loss. What comes after `now` is not known yet.
+    pub(crate) fn packets(&self, now: Time) -> Table {
+        let seconds = |time: Time| if time > now { f64::NAN } else { time.as_secs_f64() };
         let way = |way| if way == Way::Forward { "forward" } else { "backward" };
         let fate = |walk: &Walk| match walk.loss {
             Some(loss) => loss.name(),

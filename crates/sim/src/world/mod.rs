@@ -16,6 +16,7 @@ mod departure;
 mod flow;
 mod ledger;
 mod log;
+mod lost_later;
 mod network;
 mod outside;
 mod path;

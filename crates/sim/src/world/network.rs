@@ -58,7 +58,7 @@ impl Network {
         &mut self.places[index as usize]
     }
 
-    /// A packet enters `link`, which is scheduled if it is the `last` at this instant.
+    /// A packet of `bytes` enters `link`, which is scheduled if it is the `last` at this instant.
     #[allow(clippy::too_many_arguments)] // a packet, and where it goes
     #[inline(always)]
     pub(super) fn send(
@@ -69,26 +69,27 @@ impl Network {
         link: Link,
         site: &Site,
         ledger: &mut Ledger,
-        last: Option<&mut Schedule>,
+        schedule: &mut Schedule,
+        last: bool,
     ) {
         match link {
             Link::Downlink => {
                 let place = self.place(site.place);
-                place.send_downlink(now, id, bytes, ledger);
-                if let Some(schedule) = last {
+                place.send_downlink(now, id, bytes, ledger, schedule);
+                if last {
                     place.schedule_downlink(schedule);
                 }
             }
             Link::Uplink => {
                 let place = self.place(site.place);
-                place.send_uplink(now, id, bytes, site.payload_bytes, ledger);
-                if let Some(schedule) = last {
+                place.send_uplink(now, id, [bytes, site.payload_bytes], ledger, schedule);
+                if last {
                     place.schedule_uplink(now, ledger, schedule);
                 }
             }
             Link::Terrestrial => {
                 self.terrestrial.push(now + site.delay, id);
-                if let Some(schedule) = last {
+                if last {
                     schedule.wake_next(self.terrestrial_machine, self.terrestrial.next());
                 }
             }

@@ -6,7 +6,8 @@ use link::{LastHop, PacketRef, Propagation};
 use units::{Db, Duration, Ecn, Frequency, Time};
 
 use super::ledger::Ledger;
-use super::path::{Event, LongPath};
+use super::lost_later::LostLater;
+use super::path::{Event, LongPath, Lost};
 use super::pipe::Pipe;
 use super::schedule::{Machine, Schedule};
 use crate::record::drops::Loss;
@@ -32,6 +33,8 @@ pub(super) struct Place {
     pub(super) return_link: Option<Box<ReturnLink>>,
     /// From the users to the gateway.
     uplink: Pipe,
+    /// Packets of both directions that the path will lose.
+    lost_later: LostLater,
     machines: Machines,
     /// Packets enter and leave the last hop late: see [`Place::run_late`].
     late: Option<Late>,
@@ -57,6 +60,7 @@ struct Machines {
     last_hop: MachineId,
     return_link: MachineId,
     uplink: MachineId,
+    lost_later: MachineId,
 }
 
 /// The parts of a place at rest.
@@ -78,10 +82,23 @@ impl Place {
             uplink: schedule.add(Machine::Uplink(index)),
             service: schedule.add(Machine::Service(index)),
             return_link: schedule.add(Machine::ReturnLink(index)),
+            lost_later: schedule.add(Machine::LostLater(index)),
         };
         let Parts { path, hop, carrier, reference_snr, last_hop, return_link } = parts;
-        let (downlink, uplink) = (Pipe::default(), Pipe::default());
-        Place { path, hop, carrier, reference_snr, downlink, last_hop, return_link, uplink, machines, late: None }
+        let (downlink, uplink, lost_later) = (Pipe::default(), Pipe::default(), LostLater::default());
+        Place {
+            path,
+            hop,
+            carrier,
+            reference_snr,
+            downlink,
+            last_hop,
+            return_link,
+            uplink,
+            lost_later,
+            machines,
+            late: None,
+        }
     }
 
     /// For a place whose users do nothing but take what comes and acknowledge it, where no timer of theirs is due
@@ -155,18 +172,50 @@ impl Place {
 
     /// A packet enters the path at the gateway.
     #[inline(always)]
-    pub(super) fn send_downlink(&mut self, now: Time, id: u32, bytes: u32, ledger: &mut Ledger) {
+    pub(super) fn send_downlink(
+        &mut self,
+        now: Time,
+        id: u32,
+        bytes: u32,
+        ledger: &mut Ledger,
+        schedule: &mut Schedule,
+    ) {
         match self.path.downlink(now, bytes) {
             Ok(arrival) => self.downlink.push(arrival, id),
-            Err(reason) => ledger.lose(now, id, Loss::Path(reason)),
+            Err(lost) => self.lose(now, id, lost, ledger, schedule),
         }
+    }
+
+    /// The path loses a packet, now or later.
+    #[cold]
+    fn lose(&mut self, now: Time, id: u32, lost: Lost, ledger: &mut Ledger, schedule: &mut Schedule) {
+        if lost.at <= now {
+            return ledger.lose(now, id, Loss::Path(lost.why));
+        }
+        self.lost_later.push(lost, id);
+        schedule.wake_at(self.machines.lost_later, self.lost_later.poll_timeout());
+    }
+
+    /// The packets are lost that the path loses by `now`.
+    pub(super) fn lose_later(&mut self, now: Time, ledger: &mut Ledger, schedule: &mut Schedule) {
+        while let Some((id, why)) = self.lost_later.pop_due(now) {
+            ledger.lose(now, id, Loss::Path(why));
+        }
+        schedule.wake_at(self.machines.lost_later, self.lost_later.poll_timeout());
     }
 
     /// A packet is offered to the return link, or leaves its user at once where there is none.
     #[inline(always)]
-    pub(super) fn send_uplink(&mut self, now: Time, id: u32, bytes: u32, payload_bytes: u32, ledger: &mut Ledger) {
+    pub(super) fn send_uplink(
+        &mut self,
+        now: Time,
+        id: u32,
+        [bytes, payload_bytes]: [u32; 2],
+        ledger: &mut Ledger,
+        schedule: &mut Schedule,
+    ) {
         match self.return_link {
-            None => self.leave_user(now, now, id, bytes, ledger),
+            None => self.leave_user(now, now, id, bytes, ledger, schedule),
             Some(_) => self.offer(now, id, payload_bytes, ledger),
         }
     }
@@ -219,7 +268,7 @@ impl Place {
                 access::Output::Sent { id, at, access } => {
                     ledger.recorder.accessed(ledger.packets.get(id), access);
                     let bytes = ledger.packets.get(id).bytes;
-                    self.leave_user(now, at, id, bytes, ledger);
+                    self.leave_user(now, at, id, bytes, ledger, schedule);
                 }
                 access::Output::Dropped { id, reason, access } => {
                     if let Some(access) = access {
@@ -234,13 +283,13 @@ impl Place {
 
     /// A packet of `bytes` leaves its user at `at`.
     #[inline(always)]
-    fn leave_user(&mut self, now: Time, at: Time, id: u32, bytes: u32, ledger: &mut Ledger) {
+    fn leave_user(&mut self, now: Time, at: Time, id: u32, bytes: u32, ledger: &mut Ledger, schedule: &mut Schedule) {
         match self.path.uplink(at, bytes, &mut self.hop) {
             Ok((at_satellite, arrival)) => {
                 ledger.recorder.uplink_at_satellite(at_satellite, || ledger.packets.get(id));
                 self.uplink.push(arrival, id);
             }
-            Err(reason) => ledger.lose(now, id, Loss::Path(reason)),
+            Err(lost) => self.lose(now, id, lost, ledger, schedule),
         }
     }
 
@@ -376,7 +425,7 @@ impl Place {
     /// The packets inside.
     pub(super) fn in_flight(&self) -> usize {
         let return_link = self.return_link.as_ref().map_or(0, |link| link.in_flight());
-        self.downlink.len() + self.last_hop.in_flight() + self.uplink.len() + return_link
+        self.downlink.len() + self.last_hop.in_flight() + self.uplink.len() + self.lost_later.len() + return_link
     }
 
     /// Counters and delays at this moment.

@@ -117,7 +117,7 @@ impl World {
         let watch = self.under.ledger.recorder.watch();
         let (events, more_events, packets) = watch.map_or_else(Default::default, |watch| {
             let (events, more) = watch.events();
-            (events, more, watch.packets())
+            (events, more, watch.packets(self.now))
         });
         Ok(Record { series, events, more_events, packets, summary, numbers })
     }

@@ -63,6 +63,9 @@ impl World {
                 Machine::ReturnLink(place) => {
                     self.under.network.place(place).begin_frame(now, &mut self.under.ledger, &mut self.under.schedule);
                 }
+                Machine::LostLater(place) => {
+                    self.under.network.place(place).lose_later(now, &mut self.under.ledger, &mut self.under.schedule);
+                }
                 Machine::Service(place) => self.hand_over(now, place),
                 Machine::Sampler => self.sample(now),
             }

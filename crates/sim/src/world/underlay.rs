@@ -49,7 +49,7 @@ impl Underlay {
         if link == Link::Downlink && address != site.address {
             ledger.lose(now, slot, Loss::Path(PathLoss::Address));
         } else {
-            network.send(now, slot, bytes, link, site, ledger, last.then_some(schedule));
+            network.send(now, slot, bytes, link, site, ledger, schedule, last);
         }
     }
 

@@ -1,8 +1,9 @@
 //! What satellites that move do to packets: handovers, outages, links of a limited rate, and a last hop that follows
 //! them.
 
-use crate::util::{LABORATORY, LEO, run, run_in_pieces, scenario};
-use sim::{Column, Record, Simulation};
+use crate::util::{LABORATORY, LEO, column, run, run_in_pieces, scenario};
+use sim::{Column, Record, Scenario, Simulation};
+use units::{MemoryFiles, Time};
 
 /// A user under a low shell with links, whose satellite changes at most every 15 s; a clear last hop that follows it.
 const SHELL: &str = r#"
@@ -268,4 +269,38 @@ fn channels_that_are_held_count_their_memory() {
         time.starts_with("channel: 900000 users have one of their own") && burst.starts_with("channel: "),
         "{burst}"
     );
+}
+
+/// Packets of 300 kbit/s for some seconds over a path from a file, which is watched.
+fn over_trace(trace: &str, edits: &[&str]) -> Record {
+    let files: MemoryFiles = [("trace.csv".to_owned(), trace.as_bytes().into())].into_iter().collect();
+    let scenario = Scenario::from_toml(LABORATORY, files).expect("the base scenario is TOML");
+    let live = ["flows.0.transport={kind=\"udp\"}", "flows.0.traffic={kind=\"live\", rate=\"300 kbit/s\"}"];
+    let scenario = live.iter().chain(edits).fold(scenario, |scenario, edit| scenario.assign(edit).expect(edit));
+    let mut simulation = Simulation::new(&scenario, None).expect("the scenario is good");
+    simulation.watch(Time::ZERO, Time::MAX);
+    simulation.advance(Time::MAX).expect("time moves");
+    simulation.finish(false).expect("packets are conserved")
+}
+
+/// What waits is not lost: neither for a route after which chance will lose half of it, nor for a slow uplink.
+#[test]
+fn the_path_loses_packets_when_they_are_sent_not_while_they_wait() {
+    let outage = "time_s,one_way_delay_ms,loss_percent\n0,40,0\n9.999,40,0\n10,,0\n12,40,50\n20,40,50\n";
+    let queue = r#"path={kind="trace", file="trace.csv", no_route={kind="queue", buffer="1 MB"}}"#;
+    let waiting = over_trace(outage, &["duration=11 s", queue]);
+    assert_eq!((dropped(&waiting, "path_loss"), waiting.summary.flows[0].loss_ratio), (0, Some(0.0)));
+    let after = over_trace(outage, &["duration=13 s", queue]);
+    let (lost, ended) = (dropped(&after, "path_loss"), column(&after.packets, "ended_s"));
+    assert!(lost > 20, "{lost} of those of three seconds");
+    let times: Vec<f64> = column(&after.events, "time_s").into_iter().filter(|&at| at > 0.0).collect();
+    assert!(times.iter().all(|&at| at >= 12.0) && !ended.iter().any(|at| (10.2..12.0).contains(at)), "{times:?}");
+
+    let slow = "time_s,one_way_delay_ms,rate_up_kbps,loss_up_percent\n0,40,100,0\n8,40,100,50\n60,40,100,50\n";
+    let up = ["duration=5 s", "flows.0.direction=up", r#"path={kind="trace", file="trace.csv"}"#];
+    let record = over_trace(slow, &up);
+    assert_eq!(dropped(&record, "path_loss"), 0, "the loss begins after the run");
+    assert!(record.summary.conservation.in_flight > 50, "three times its rate");
+    let ends = column(&record.packets, "satellite_s").into_iter().filter(|at| !at.is_nan()).fold(0.0, f64::max);
+    assert!((4.9..=5.0).contains(&ends), "{ends} s");
 }

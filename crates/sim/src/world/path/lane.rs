@@ -4,6 +4,7 @@
 use orbit::{HopConfig, PathConfig};
 use units::{BitRate, Bytes, Time};
 
+use super::Lost;
 use crate::record::drops::PathLoss;
 
 /// See the module.
@@ -53,7 +54,7 @@ impl Lane {
     ///
     /// # Errors
     /// More waits before one of the links than may.
-    pub(super) fn cross(&mut self, now: Time, bytes: u32, links: usize) -> Result<Time, PathLoss> {
+    pub(super) fn cross(&mut self, now: Time, bytes: u32, links: usize) -> Result<Time, Lost> {
         let Some(rate) = self.rate else { return Ok(now) };
         if self.free_at.len() < links {
             self.free_at.resize(links, Time::ZERO);
@@ -64,7 +65,7 @@ impl Lane {
             let wait = free_at.since(at);
             let waiting = wait.as_secs_f64() * rate.as_bps() as f64 / 8.0;
             if self.buffer.is_some_and(|buffer| waiting + f64::from(bytes) > buffer.get() as f64 + 0.5) {
-                return Err(PathLoss::Overflow);
+                return Err(Lost { at, why: PathLoss::Overflow });
             }
             at = at + wait + takes;
             *free_at = at;
@@ -110,7 +111,8 @@ mod tests {
     fn what_finds_the_buffer_full_is_lost() {
         let mut lane = lane("hops = { rate = \"8 Mbit/s\", buffer = \"3000 B\" }");
         let fates: Vec<_> = (0..5).map(|_| lane.cross(at(0), 1000, 1)).collect();
-        let expected = [Ok(at(1000)), Ok(at(2000)), Ok(at(3000)), Err(PathLoss::Overflow), Err(PathLoss::Overflow)];
+        let full = Err(Lost { at: at(0), why: PathLoss::Overflow });
+        let expected = [Ok(at(1000)), Ok(at(2000)), Ok(at(3000)), full, full];
         assert_eq!(fates, expected);
         assert_eq!(lane.cross(at(1000), 1000, 1), Ok(at(4000)), "a place is free");
     }

@@ -2,7 +2,8 @@
 //! why not.
 //!
 //! The sky's future is known before the run, so what becomes of a packet is known when it enters: where it waits, how
-//! long it takes, and whether another satellite serves the users by the time it arrives.
+//! long it takes, and whether another satellite serves the users by the time it arrives. The record is told when it
+//! happens.
 //!
 //! Simplified, and who could notice: a handover of a gateway costs nothing (it has antennas for both satellites), only
 //! one of the users does; a packet keeps the delay of the route that it began on, and finds the queues of that route's
@@ -31,6 +32,13 @@ use crate::record::drops::PathLoss;
 
 /// The delay of a trace, and that to the serving satellite.
 type Delays = (Duration, Duration);
+
+/// A packet that the path loses: when, and why.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Lost {
+    pub(super) at: Time,
+    pub(super) why: PathLoss,
+}
 
 /// A direction over the satellites.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -88,9 +96,9 @@ impl LongPath {
     /// back.
     ///
     /// # Errors
-    /// It does not, and why.
+    /// It does not: when it is lost, and why.
     #[inline(always)]
-    pub(super) fn downlink(&mut self, now: Time, bytes: u32) -> Result<Time, PathLoss> {
+    pub(super) fn downlink(&mut self, now: Time, bytes: u32) -> Result<Time, Lost> {
         match self.constant {
             Some(delay) => Ok(now + delay),
             None => self.downlink_over_satellites(now, bytes),
@@ -98,7 +106,7 @@ impl LongPath {
     }
 
     #[inline(never)]
-    fn downlink_over_satellites(&mut self, now: Time, bytes: u32) -> Result<Time, PathLoss> {
+    fn downlink_over_satellites(&mut self, now: Time, bytes: u32) -> Result<Time, Lost> {
         let Some((sent, arrival)) = self.enter(Direction::Downlink, now, bytes)? else {
             return Ok(Time::MAX);
         };
@@ -106,7 +114,7 @@ impl LongPath {
         match self.service.crossing(sent, arrival) {
             Crossing::Served => Ok(arrival),
             Crossing::Forwarded(delay) => Ok(arrival + delay),
-            Crossing::Lost => Err(PathLoss::Handover),
+            Crossing::Lost(at) => Err(Lost { at, why: PathLoss::Handover }),
         }
     }
 
@@ -114,9 +122,9 @@ impl LongPath {
     /// is the delay between users and their satellite.
     ///
     /// # Errors
-    /// It does not, and why.
+    /// It does not: when it is lost, and why.
     #[inline(always)]
-    pub(super) fn uplink(&mut self, at: Time, bytes: u32, hop: &mut Propagation) -> Result<(Time, Time), PathLoss> {
+    pub(super) fn uplink(&mut self, at: Time, bytes: u32, hop: &mut Propagation) -> Result<(Time, Time), Lost> {
         match self.constant {
             Some(delay) => {
                 let up = at + hop.delay(at);
@@ -127,12 +135,7 @@ impl LongPath {
     }
 
     #[inline(never)]
-    fn uplink_over_satellites(
-        &mut self,
-        at: Time,
-        bytes: u32,
-        hop: &mut Propagation,
-    ) -> Result<(Time, Time), PathLoss> {
+    fn uplink_over_satellites(&mut self, at: Time, bytes: u32, hop: &mut Propagation) -> Result<(Time, Time), Lost> {
         let Some((sent, arrival)) = self.enter(Direction::Uplink, at, bytes)? else {
             return Ok((Time::MAX, Time::MAX));
         };
@@ -152,13 +155,13 @@ impl LongPath {
     /// When a packet leaves the place where it waits for a route, and when it has passed the path; nothing if it waits
     /// to the end.
     #[inline(always)]
-    fn enter(&mut self, direction: Direction, at: Time, bytes: u32) -> Result<Option<(Time, Time)>, PathLoss> {
+    fn enter(&mut self, direction: Direction, at: Time, bytes: u32) -> Result<Option<(Time, Time)>, Lost> {
         if let Some(delay) = self.plan.constant {
             return Ok(Some((at, at + delay)));
         }
         let (entered, waits, delays) = self.next_sending(direction, at);
         if waits {
-            self.lanes[direction as usize].wait(entered, bytes)?;
+            self.lanes[direction as usize].wait(entered, bytes).map_err(|why| Lost { at, why })?;
         }
         let (sent, delays) = match direction {
             Direction::Uplink if self.rated.is_some() => self.send_at_rate(entered, bytes)?,
@@ -179,25 +182,25 @@ impl LongPath {
 
     /// The same as [`LongPath::sent`] for a packet that comes at `entered` to the queue for the uplink's rate. None
     /// begins to be sent without a route.
-    fn send_at_rate(&mut self, entered: Time, bytes: u32) -> Result<(Time, Option<Delays>), PathLoss> {
+    fn send_at_rate(&mut self, entered: Time, bytes: u32) -> Result<(Time, Option<Delays>), Lost> {
         let free = self.rated.as_ref().map_or(entered, |rated| rated.free_from(entered));
         let (start, _, delays) = self.next_sending(Direction::Uplink, free);
         let start = if delays.is_some() { start } else { Time::MAX };
         let Some(rated) = &mut self.rated else { return Ok((start, delays)) };
-        let left = rated.send(entered, start, bytes)?;
+        let left = rated.send(entered, start, bytes).map_err(|why| Lost { at: entered, why })?;
         let (left, _, delays) = self.next_sending(Direction::Uplink, left);
         Ok((left, delays))
     }
 
     /// Whether chance lets a packet pass that is sent at `now`.
     #[inline(always)]
-    fn survives(&mut self, direction: Direction, now: Time) -> Result<(), PathLoss> {
+    fn survives(&mut self, direction: Direction, now: Time) -> Result<(), Lost> {
         let Some(chances) = &mut self.chances else { return Ok(()) };
         let measured = self.plan.trace.measured();
         let loss = if direction == Direction::Uplink { &measured.loss_up } else { &measured.loss_down };
         let probability = loss.as_ref().map_or(0.0, |loss| loss.at(now));
         match chances[direction as usize].random_bool(probability) {
-            true => Err(PathLoss::Measured),
+            true => Err(Lost { at: now, why: PathLoss::Measured }),
             false => Ok(()),
         }
     }
@@ -304,7 +307,8 @@ mod tests {
         assert!(plain > interval.from);
         assert_eq!(path(&at_handover("deliver")).downlink(sent, 1000), Ok(plain));
         assert_eq!(path(&at_handover("forward")).downlink(sent, 1000), Ok(plain + interval.forwarding.unwrap()));
-        assert_eq!(path(&at_handover("lose")).downlink(sent, 1000), Err(PathLoss::Handover));
+        let lost = Lost { at: plain, why: PathLoss::Handover };
+        assert_eq!(path(&at_handover("lose")).downlink(sent, 1000), Err(lost), "when it comes to the satellite");
         let after = path("").downlink(interval.from, 1000);
         assert_eq!(path(&at_handover("lose")).downlink(interval.from, 1000), after);
     }
@@ -334,7 +338,8 @@ mod tests {
         let takes = ms(u64::from(links));
         let now = Time::ZERO;
         assert_eq!(slow.downlink(now, 1000), Ok(plain.downlink(now, 1000).unwrap() + takes));
-        assert_eq!(slow.downlink(now, 1000), Err(PathLoss::Overflow), "1500 B hold one");
+        let full = Lost { at: now, why: PathLoss::Overflow };
+        assert_eq!(slow.downlink(now, 1000), Err(full), "1500 B hold one");
         // Full downwards, free upwards.
         let (up, down) = plain.uplink(now, 1000, &mut hop).unwrap();
         assert_eq!(slow.uplink(now, 1000, &mut hop), Ok((up, down + takes)));
@@ -372,7 +377,7 @@ mod tests {
         for _ in 0..2 {
             assert_eq!(path.downlink(wanted, 1000), Ok(down));
         }
-        assert_eq!(path.downlink(wanted, 1000), Err(PathLoss::NoRoute));
+        assert_eq!(path.downlink(wanted, 1000), Err(Lost { at: wanted, why: PathLoss::NoRoute }));
         let (from, until) = *path.plan.outages().last().unwrap();
         assert_eq!(until, Time::MAX);
         assert_eq!(path.uplink(from + ms(1), 1000, &mut hop), Ok((Time::MAX, Time::MAX)));

@@ -36,8 +36,8 @@ pub(super) enum Crossing {
     Served,
     /// The satellite forwards the packet to the one that serves them now, with this delay.
     Forwarded(Duration),
-    /// The packet is lost at the satellite that was left.
-    Lost,
+    /// The packet is lost at the satellite that was left, when it comes there.
+    Lost(Time),
 }
 
 impl Service {
@@ -123,7 +123,7 @@ impl Service {
                     arrival += *delay;
                     forwarded += *delay;
                 }
-                Transfer::Lose => return Crossing::Lost,
+                Transfer::Lose => return Crossing::Lost(arrival),
             }
         }
         if forwarded.is_zero() { Crossing::Served } else { Crossing::Forwarded(forwarded) }
@@ -247,8 +247,8 @@ mod tests {
         }
         assert_eq!(fate(Deliver, 990, 1000), Crossing::Served);
         assert_eq!(fate(Forward, 990, 1000), Crossing::Forwarded(ms(8)));
-        assert_eq!(fate(Lose, 990, 1000), Crossing::Lost);
-        assert_eq!(fate(Forward, 4990, 5070), Crossing::Lost, "no way between the two");
+        assert_eq!(fate(Lose, 990, 1000), Crossing::Lost(at(1000)));
+        assert_eq!(fate(Forward, 4990, 5070), Crossing::Lost(at(5070)), "no way between the two");
         let twice = [(0, Some(5), None), (1000, Some(6), Some(8)), (1005, Some(7), Some(3))];
         let mut service = service(Forward, &twice);
         assert_eq!(service.crossing(at(990), at(1000)), Crossing::Forwarded(ms(11)));
