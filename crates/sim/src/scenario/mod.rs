@@ -7,9 +7,11 @@ mod choice;
 mod config;
 mod definitions;
 mod edit;
+mod elsewhere;
 mod pca;
 mod registered;
 mod registries;
+mod schemas;
 mod shape;
 
 use std::collections::BTreeMap;

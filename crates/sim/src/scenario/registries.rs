@@ -4,7 +4,7 @@ use serde_json::{Value as Json, json};
 
 use super::choice::{Choice, ChoiceOption, Registry};
 use super::definitions::schema_with_definitions;
-use super::shape::{listed, tagged_choices, type_of};
+use super::schemas::{listed, tagged_choices, type_of};
 
 /// Where in the schema each list stands. Lists of presets are not part of the schema and are added in [`registries`].
 const KEYS: &[(&str, &str)] = &[

@@ -8,6 +8,8 @@ use toml::{Table, Value};
 use units::FieldError as ScenarioError;
 
 use super::edit::kind_table;
+use super::elsewhere;
+use super::schemas::{listed, tagged_choices, type_of};
 
 /// Reads a text as the quantity that a schema definition names; `None` if it names none.
 pub(super) type QuantityCheck = fn(definition: &str, text: &str) -> Option<Result<(), String>>;
@@ -92,7 +94,10 @@ impl Shape<'_> {
         };
         match choices.iter().find(|c| c.0 == kind) {
             Some((_, schema)) => self.check_table(value, schema, path),
-            None => Err(unknown(&key, &format!("\"{kind}\" is unknown"), kind, &names)),
+            None => {
+                let elsewhere = elsewhere::of_name(self.root, path, kind);
+                Err(unknown(&key, &format!("\"{kind}\" is unknown"), kind, &names, elsewhere))
+            }
         }
     }
 
@@ -111,7 +116,8 @@ impl Shape<'_> {
                 }
                 None => {
                     let names: Vec<&str> = properties.keys().map(String::as_str).collect();
-                    return Err(unknown(&join(path, key), "is an unknown key", key, &names));
+                    let elsewhere = elsewhere::of_key(self.root, path, key);
+                    return Err(unknown(&join(path, key), "is an unknown key", key, &names, elsewhere));
                 }
             }
         }
@@ -226,32 +232,6 @@ fn number_or_word(alternatives: &[Json]) -> Option<String> {
     Some(format!("a whole number from {} to {} or \"{word}\"", number["minimum"], number["maximum"]))
 }
 
-/// The one type that a schema allows, "or nothing" aside; `None` if there are several.
-pub(super) fn type_of(schema: &Json) -> Option<&str> {
-    let Some(types) = schema["type"].as_array() else { return schema["type"].as_str() };
-    let mut types = types.iter().filter_map(Json::as_str).filter(|name| *name != "null");
-    types.next().filter(|_| types.next().is_none())
-}
-
-/// Returns the choices of a `oneOf` whose entries differ in the constant of their `kind`.
-pub(super) fn tagged_choices(schema: &Json) -> Option<Vec<(&str, &Json)>> {
-    let choices = schema["oneOf"].as_array()?;
-    choices.iter().map(|c| Some((c["properties"]["kind"]["const"].as_str()?, c))).collect()
-}
-
-/// The constants that a schema allows, if it allows nothing else.
-pub(super) fn listed(schema: &Json) -> Option<Vec<&Json>> {
-    match (schema.get("const"), schema["enum"].as_array(), schema["oneOf"].as_array()) {
-        (Some(constant), ..) => Some(vec![constant]),
-        (_, Some(list), _) => Some(list.iter().collect()),
-        (.., Some(choices)) => {
-            let nested: Option<Vec<Vec<&Json>>> = choices.iter().map(listed).collect();
-            nested.map(|lists| lists.concat())
-        }
-        _ => None,
-    }
-}
-
 fn check_listed(value: &Value, allowed: &[&Json], path: &str) -> Result<(), ScenarioError> {
     let names: Vec<String> = allowed.iter().map(|a| a.as_str().map_or_else(|| a.to_string(), str::to_owned)).collect();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
@@ -262,7 +242,7 @@ fn check_listed(value: &Value, allowed: &[&Json], path: &str) -> Result<(), Scen
     };
     match value {
         _ if matches => Ok(()),
-        Value::String(text) => Err(unknown(path, &format!("\"{text}\" is unknown"), text, &names)),
+        Value::String(text) => Err(unknown(path, &format!("\"{text}\" is unknown"), text, &names, None)),
         other => Err(given(path, other, &list(&names))),
     }
 }
@@ -312,15 +292,19 @@ fn given(path: &str, value: &Value, wanted: &str) -> ScenarioError {
     ScenarioError::new(path, format!("{shown} was given, {wanted} is expected"))
 }
 
-fn unknown(path: &str, complaint: &str, name: &str, allowed: &[&str]) -> ScenarioError {
+/// `elsewhere`: where the name would be known, in words; without that the nearest of those `allowed` is proposed.
+fn unknown(path: &str, complaint: &str, name: &str, allowed: &[&str], elsewhere: Option<String>) -> ScenarioError {
     let lower = name.to_lowercase();
-    let nearest = allowed
-        .iter()
-        .map(|candidate| (strsim::jaro_winkler(&lower, &candidate.to_lowercase()), candidate))
-        .filter(|(similarity, _)| *similarity > 0.75)
-        .max_by(|a, b| a.0.total_cmp(&b.0))
-        .map_or(String::new(), |(_, candidate)| format!(", did you mean \"{candidate}\"?"));
-    ScenarioError::new(path, format!("{complaint}{nearest} (allowed: {})", allowed.join(", ")))
+    let nearest = || {
+        allowed
+            .iter()
+            .map(|candidate| (strsim::jaro_winkler(&lower, &candidate.to_lowercase()), candidate))
+            .filter(|(similarity, _)| *similarity > 0.75)
+            .max_by(|a, b| a.0.total_cmp(&b.0))
+            .map_or(String::new(), |(_, candidate)| format!(", did you mean \"{candidate}\"?"))
+    };
+    let advice = elsewhere.unwrap_or_else(nearest);
+    ScenarioError::new(path, format!("{complaint}{advice} (allowed: {})", allowed.join(", ")))
 }
 
 fn list(names: &[&str]) -> String {

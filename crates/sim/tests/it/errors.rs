@@ -98,6 +98,21 @@ fn of_path_channel_and_record() {
 }
 
 #[test]
+fn of_what_stands_elsewhere() {
+    let edits = [
+        ("flows.0.duration=3 s", "flows.0.duration", "stands at the top, before the first [table]"),
+        ("flows.0.congestion=bbr", "flows.0.congestion", "unknown key, but `flows.0.transport.congestion`, "),
+        ("last_hop.buffer=5 MB", "last_hop.buffer", "unknown key, but `last_hop.scheduler.buffer`, "),
+        ("access.capacity=cra", "access.capacity", "unknown key, but `access.dedicated.capacity` is one (allowed"),
+        ("channel={kind=\"clear\", elevation=\"3 deg\"}", "channel.elevation", "unknown key: other kinds have it"),
+        ("last_hop.scheduler=codel", "last_hop.scheduler.kind", "unknown here, but known to `last_hop.queue`, "),
+        ("last_hop.queue=fq-codel", "last_hop.queue.kind", "unknown here, but known to `last_hop.scheduler`, "),
+        ("flows.0.transport=cubic", "flows.0.transport.kind", "known to `flows.0.transport.congestion` (allowed"),
+    ];
+    assert_refused(LABORATORY, &edits);
+}
+
+#[test]
 fn of_the_return_link() {
     let edits = [
         ("access.method=crsda", "access.method.kind", "did you mean \"crdsa\"?"),

@@ -1,0 +1,71 @@
+//! Where else in a scenario a key or a name would fit that does not where it was given.
+
+use serde_json::Value as Json;
+
+use super::schemas::{listed, tagged_choices};
+
+/// More places than these are no help.
+const MOST_PLACES: usize = 3;
+
+/// Returns where the unknown `key` of the table at `path` is known, in words; nothing where it is known nowhere, or at
+/// too many places.
+pub(super) fn of_key(root: &Json, path: &str, key: &str) -> Option<String> {
+    let places = places(root, path, |schema| schema["properties"].get(key).is_some());
+    let kinds_have_it = places.iter().any(|place| place == path);
+    if kinds_have_it {
+        return Some(": other kinds have it".to_owned());
+    }
+    if places.iter().any(String::is_empty) {
+        return Some(format!(": `{key}` stands at the top, before the first [table]"));
+    }
+    let keys: Vec<String> = places.iter().map(|place| format!("`{place}.{key}`")).collect();
+    (!keys.is_empty()).then(|| format!(", but {} {}", keys.join(", "), if keys.len() == 1 { "is one" } else { "are" }))
+}
+
+/// As [`of_key`] for the unknown `name` of a choice at `path`.
+pub(super) fn of_name(root: &Json, path: &str, name: &str) -> Option<String> {
+    let places = places(root, path, |schema| {
+        let tagged = tagged_choices(schema).is_some_and(|choices| choices.iter().any(|choice| choice.0 == name));
+        tagged || listed(schema).is_some_and(|names| names.iter().any(|known| *known == name))
+    });
+    (!places.is_empty()).then(|| format!(" here, but known to `{}`", places.join("`, `")))
+}
+
+/// The paths of the schemas that are `wanted`, the shortest first: those below `near`, or all, or none if they are more
+/// than [`MOST_PLACES`]. Entries of lists have the numbers that they have in `near`, or 0.
+fn places(root: &Json, near: &str, wanted: impl Fn(&Json) -> bool) -> Vec<String> {
+    let mut found: Vec<String> = Vec::new();
+    let mut visit = |schema: &Json, path: &str| {
+        if wanted(schema) && !found.iter().any(|known| known == path) {
+            found.push(path.to_owned());
+        }
+    };
+    walk(root, root, "", near, &mut visit);
+    if !near.is_empty() && found.iter().any(|path| path.starts_with(near)) {
+        found.retain(|path| path.starts_with(near));
+    }
+    found.sort_by_key(String::len);
+    if found.len() > MOST_PLACES { Vec::new() } else { found }
+}
+
+/// Visits a schema at `path` and all below it.
+fn walk(root: &Json, schema: &Json, path: &str, near: &str, visit: &mut impl FnMut(&Json, &str)) {
+    if let Some(definition) = schema["$ref"].as_str() {
+        return walk(root, &root["$defs"][definition.rsplit('/').next().unwrap_or_default()], path, near, visit);
+    }
+    visit(schema, path);
+    for alternatives in ["oneOf", "anyOf"] {
+        for alternative in schema[alternatives].as_array().into_iter().flatten() {
+            walk(root, alternative, path, near, visit);
+        }
+    }
+    let below = |step: &str| if path.is_empty() { step.to_owned() } else { format!("{path}.{step}") };
+    // A `kind` is its table's.
+    for (key, property) in schema["properties"].as_object().into_iter().flatten().filter(|(key, _)| *key != "kind") {
+        walk(root, property, &below(key), near, visit);
+    }
+    if schema["items"].is_object() {
+        let same = near.strip_prefix(path).and_then(|rest| rest.strip_prefix('.')?.split('.').next());
+        walk(root, &schema["items"], &below(same.unwrap_or("0")), near, visit);
+    }
+}
