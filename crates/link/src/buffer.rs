@@ -133,6 +133,16 @@ impl Limit {
     }
 }
 
+impl fmt::Display for Limit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Limit::Packets(1) => write!(f, "1 packet"),
+            Limit::Packets(packets) => write!(f, "{packets} packets"),
+            Limit::Bytes(bytes) => Bytes::new(*bytes).fmt(f),
+        }
+    }
+}
+
 fn bytes_in(rate: BitRate, time: Duration) -> f64 {
     rate.as_bps() as f64 * time.as_nanos() as f64 / 8e9
 }

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{BitRate, Duration, FieldError, OrOrbit, OrPath};
 
-use crate::buffer::LinkFacts;
+use crate::buffer::{Limit, LinkFacts};
 use crate::estimate::EstimateConfig;
 use crate::harq::HarqConfig;
 use crate::queue::QueueConfig;
@@ -113,6 +113,22 @@ impl LastHopConfig {
     /// The properties from which sizes of buffers are computed.
     pub fn facts(&self, base_rtt: Duration, users: usize) -> LinkFacts {
         LinkFacts { rate: self.mean_rate(), base_rtt, users }
+    }
+
+    /// The size of one user's queue for packets of a class, by its place; those without a class come after all. `None`
+    /// where users share a queue.
+    pub fn user_queue(&self, class: u32, base_rtt: Duration, users: usize) -> Option<Limit> {
+        let scheduler = self.classes.get(class as usize).map_or(&self.scheduler, |class| &class.scheduler);
+        scheduler.entry().user_queue(&self.facts(base_rtt, users))
+    }
+
+    /// Whether packets of a class, by its place as in [`LastHopConfig::user_queue`], are marked if they can be.
+    pub fn marks(&self, class: u32) -> bool {
+        let (scheduler, queue) = match self.classes.get(class as usize) {
+            Some(class) => (&class.scheduler, &class.queue),
+            None => (&self.scheduler, &self.queue),
+        };
+        scheduler.entry().marks() || queue.entry().marks()
     }
 
     /// The law of the channel that [`LastHop::new`] needs, over a link with a delay of `typical`; `None` if it needs

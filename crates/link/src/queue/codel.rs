@@ -55,6 +55,10 @@ impl Kind for CodelConfig {
         Ok(())
     }
 
+    fn marks(&self) -> bool {
+        self.ecn
+    }
+
     fn build(&self, _link: &LinkFacts, _rng: Box<dyn Rng + Send>) -> Option<Box<dyn QueueManager>> {
         Some(Box::new(Codel::new(self.clone())))
     }

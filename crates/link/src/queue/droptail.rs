@@ -35,6 +35,10 @@ impl Kind for DropTailConfig {
         self.resolve(link).map(drop)
     }
 
+    fn marks(&self) -> bool {
+        self.mark_above.is_some()
+    }
+
     fn build(&self, link: &LinkFacts, _rng: Box<dyn Rng + Send>) -> Option<Box<dyn QueueManager>> {
         let mark_above = self.resolve(link).expect("checked before");
         mark_above.map(|limit| Box::new(Threshold::new(limit)) as Box<dyn QueueManager>)

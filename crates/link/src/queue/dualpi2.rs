@@ -110,6 +110,10 @@ impl Kind for DualPi2Config {
         Ok(())
     }
 
+    fn marks(&self) -> bool {
+        true
+    }
+
     fn build(&self, _link: &LinkFacts, _rng: Box<dyn Rng + Send>) -> Option<Box<dyn QueueManager>> {
         Some(Box::new(DualPi2::new(self.clone())))
     }

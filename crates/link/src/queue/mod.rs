@@ -45,6 +45,9 @@ pub trait Kind {
         Ok(())
     }
 
+    /// Whether it marks packets whose transport understands marks.
+    fn marks(&self) -> bool;
+
     /// The manager of one queue, for options that have passed [`Kind::check`]; `None` if only the limit acts. `rng`
     /// makes its random decisions.
     fn build(&self, link: &LinkFacts, rng: Box<dyn Rng + Send>) -> Option<Box<dyn QueueManager>>;

@@ -75,6 +75,10 @@ impl Kind for PieConfig {
         }
     }
 
+    fn marks(&self) -> bool {
+        self.ecn
+    }
+
     fn build(&self, _link: &LinkFacts, rng: Box<dyn Rng + Send>) -> Option<Box<dyn QueueManager>> {
         Some(Box::new(Pie::new(self, rng)))
     }

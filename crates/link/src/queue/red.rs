@@ -97,6 +97,10 @@ impl Kind for RedConfig {
         self.resolve(link).map(drop)
     }
 
+    fn marks(&self) -> bool {
+        self.ecn
+    }
+
     fn build(&self, link: &LinkFacts, rng: Box<dyn Rng + Send>) -> Option<Box<dyn QueueManager>> {
         Some(Box::new(Red::new(self, link, rng).expect("checked before")))
     }

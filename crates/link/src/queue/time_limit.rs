@@ -30,6 +30,10 @@ impl Kind for TimeLimitConfig {
         if self.limit.is_zero() { Err(FieldError::new("limit", "must be more than 0 s")) } else { Ok(()) }
     }
 
+    fn marks(&self) -> bool {
+        false
+    }
+
     fn build(&self, _link: &LinkFacts, _rng: Box<dyn Rng + Send>) -> Option<Box<dyn QueueManager>> {
         Some(Box::new(TimeLimit { limit: self.limit }))
     }

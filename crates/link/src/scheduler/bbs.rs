@@ -22,7 +22,7 @@ use super::frames::{ByFrames, DEFAULT_FRAME, Frames, check_frame};
 use super::served::{DEFAULT_WINDOW, check_window};
 use super::users::user_queues_config;
 use super::{Kind, Parts, Scheduler};
-use crate::buffer::LinkFacts;
+use crate::buffer::{Limit, LinkFacts};
 
 user_queues_config! {
     /// A queue for each user; fills one frame after the other with the packets of the most utility.
@@ -42,6 +42,10 @@ impl Kind for BbsConfig {
         check_window(self.window)?;
         check_frame(self.frame, self.alpha)?;
         self.queues().resolve(link).map(drop)
+    }
+
+    fn user_queue(&self, link: &LinkFacts) -> Option<Limit> {
+        self.queues().resolve(link).ok()
     }
 
     fn build(&self, parts: &mut Parts<'_>) -> Result<Box<dyn Scheduler>, FieldError> {

@@ -13,7 +13,7 @@ use super::frames::{ByFrames, DEFAULT_FRAME, Frames, check_frame};
 use super::served::{DEFAULT_WINDOW, check_window};
 use super::users::user_queues_config;
 use super::{Kind, Parts, Scheduler};
-use crate::buffer::LinkFacts;
+use crate::buffer::{Limit, LinkFacts};
 
 user_queues_config! {
     /// A queue for each user; plans the frames of a period for the most utility, and then sends them.
@@ -55,6 +55,10 @@ impl Kind for BpsConfig {
             return Err(FieldError::new("period", format!("{given} at {rate}, at most {MOST_FRAMES} frames allowed")));
         }
         self.queues().resolve(link).map(drop)
+    }
+
+    fn user_queue(&self, link: &LinkFacts) -> Option<Limit> {
+        self.queues().resolve(link).ok()
     }
 
     fn build(&self, parts: &mut Parts<'_>) -> Result<Box<dyn Scheduler>, FieldError> {

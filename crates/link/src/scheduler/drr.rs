@@ -14,7 +14,7 @@ use units::{Bytes, FieldError, Time};
 use super::quantum::{DEFAULT_QUANTUM, check_quantum};
 use super::users::{ByUser, UserQueues, user_queues_config};
 use super::{Kind, Parts, Scheduler, View};
-use crate::buffer::LinkFacts;
+use crate::buffer::{Limit, LinkFacts};
 use crate::packet::{DropReason, PacketRef};
 
 user_queues_config! {
@@ -29,6 +29,10 @@ impl Kind for DrrConfig {
     fn check(&self, link: &LinkFacts) -> Result<(), FieldError> {
         check_quantum(self.quantum)?;
         self.queues().resolve(link).map(drop)
+    }
+
+    fn user_queue(&self, link: &LinkFacts) -> Option<Limit> {
+        self.queues().resolve(link).ok()
     }
 
     fn build(&self, parts: &mut Parts<'_>) -> Result<Box<dyn Scheduler>, FieldError> {

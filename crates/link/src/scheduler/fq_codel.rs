@@ -89,6 +89,10 @@ impl Kind for FqCodelConfig {
     fn manages_queues(&self) -> bool {
         true
     }
+
+    fn marks(&self) -> bool {
+        self.ecn
+    }
 }
 
 /// Most packets that the longest queue loses at once (section 4.1.3).

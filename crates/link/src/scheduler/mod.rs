@@ -76,6 +76,11 @@ pub trait Kind {
     /// If a value cannot be.
     fn check(&self, link: &LinkFacts) -> Result<(), FieldError>;
 
+    /// The size of one user's queue, where each user has one.
+    fn user_queue(&self, _link: &LinkFacts) -> Option<Limit> {
+        None
+    }
+
     /// Checks the name of a user's scheduler, if it asks one: one of `registered`.
     ///
     /// # Errors
@@ -97,6 +102,11 @@ pub trait Kind {
 
     /// Whether its queues have managers of its own, so that no other can be configured.
     fn manages_queues(&self) -> bool {
+        false
+    }
+
+    /// Whether these mark packets whose transport understands marks.
+    fn marks(&self) -> bool {
         false
     }
 }

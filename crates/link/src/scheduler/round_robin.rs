@@ -6,7 +6,7 @@ use units::{FieldError, Time};
 
 use super::users::{ByUser, UserQueues, user_queues_config};
 use super::{Kind, Parts, Scheduler, View};
-use crate::buffer::LinkFacts;
+use crate::buffer::{Limit, LinkFacts};
 use crate::packet::{DropReason, PacketRef};
 
 user_queues_config! {
@@ -17,6 +17,10 @@ user_queues_config! {
 impl Kind for RoundRobinConfig {
     fn check(&self, link: &LinkFacts) -> Result<(), FieldError> {
         self.queues().resolve(link).map(drop)
+    }
+
+    fn user_queue(&self, link: &LinkFacts) -> Option<Limit> {
+        self.queues().resolve(link).ok()
     }
 
     fn build(&self, parts: &mut Parts<'_>) -> Result<Box<dyn Scheduler>, FieldError> {

@@ -57,6 +57,10 @@ macro_rules! by_rule {
                 self.queues().resolve(link).map(drop)
             }
 
+            fn user_queue(&self, link: &$crate::buffer::LinkFacts) -> Option<$crate::buffer::Limit> {
+                self.queues().resolve(link).ok()
+            }
+
             fn build(
                 &self,
                 parts: &mut $crate::scheduler::Parts<'_>,

@@ -59,6 +59,44 @@ pub(super) fn padding_warnings(config: &ScenarioConfig) -> Vec<String> {
     config.flows.iter().enumerate().filter_map(warning).collect()
 }
 
+/// A queue of fewer full packets drops most of what a window sends at once.
+const FEW_PACKETS: u64 = 4;
+
+/// Returns a warning about transfers to users whose queues hold hardly a packet: they do not fill the last hop.
+/// `base_rtt`: the round-trip time without queueing.
+pub(super) fn queue_warning(config: &ScenarioConfig, plans: &[FlowPlan], base_rtt: Duration) -> Option<String> {
+    let (users, default) = (config.users(), config.default_packet_bytes());
+    config.flows.iter().zip(plans).enumerate().find_map(|(i, (flow, plan))| {
+        let sends = flow.traffic.entry().needs() == Needs::ByteStream && flow.direction == FlowDirection::Down;
+        let (full, _) = flow.satellite_transport().entry().full_packet(default).filter(|_| sends)?;
+        let size = config.last_hop.user_queue(plan.class, base_rtt, users as usize)?;
+        let packets = match size {
+            Limit::Packets(packets) => u64::from(packets),
+            Limit::Bytes(bytes) => bytes / u64::from(full),
+        };
+        let class = plan.class as usize;
+        let of_class = if class < config.last_hop.classes.len() { format!("classes.{class}.") } else { String::new() };
+        (packets < FEW_PACKETS).then(|| {
+            format!(
+                "last_hop.{of_class}scheduler.buffer: each of {users} users has a queue of {size}, and a full packet \
+                 of flows.{i} has {full} B: most of what TCP sends at once is dropped, and it does not fill the link"
+            )
+        })
+    })
+}
+
+/// Returns a warning about flows with ECN to users before whose queue nothing marks.
+pub(super) fn ecn_warning(config: &ScenarioConfig, plans: &[FlowPlan]) -> Option<String> {
+    let i = config.flows.iter().zip(plans).position(|(flow, plan)| {
+        let may_be_marked = flow.satellite_transport().entry().sends_ect() && flow.direction == FlowDirection::Down;
+        may_be_marked && !config.last_hop.marks(plan.class)
+    })?;
+    Some(format!(
+        "flows.{i}: its packets may be marked (ECN), and no queue of the last hop marks them: give last_hop.queue a \
+         manager that does, such as codel"
+    ))
+}
+
 /// Returns a warning about uploads that nothing limits: without a return link each user sends at once.
 pub(super) fn upload_warning(config: &ScenarioConfig, path: &PathPlan) -> Option<String> {
     let uploads = config.flows.iter().any(|flow| flow.direction == FlowDirection::Up);

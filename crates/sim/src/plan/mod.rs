@@ -14,7 +14,7 @@ use access::{AccessConfig, AccessPlan};
 pub use channel::{channel_streams, check_users, load_channel};
 use channel::{delay_warning, propagation, speed_warning, symbol_rate_warning};
 pub(crate) use flows::{FlowPlan, PepPlan};
-use flows::{flow_plans, padding_warnings, upload_warning};
+use flows::{ecn_warning, flow_plans, padding_warnings, queue_warning, upload_warning};
 pub use law::draw_law;
 use law::{LawCell, Laws};
 use link::{LawRequest, Propagation};
@@ -78,6 +78,8 @@ impl Plan {
                 .chain(symbol_rate_warning(&config))
                 .chain(of_channel)
                 .chain(padding_warnings(&config))
+                .chain(queue_warning(&config, &flows, base_rtt))
+                .chain(ecn_warning(&config, &flows))
                 .chain(upload_warning(&config, &path))
                 .collect(),
             scenario: scenario.clone(),

@@ -309,6 +309,44 @@ fn tells_whose_packets_are_mostly_padding() {
     assert!(told.starts_with("last_hop.harq.padding: acknowledgments of flows.0 have"), "{told}");
 }
 
+/// The default buffer for so many users, of whom each has an equal part, holds three packets of each.
+#[test]
+fn tells_that_queues_of_users_hold_hardly_a_packet() {
+    let warnings = |edits: &[&str]| {
+        let many = ["flows.0.count=25", "last_hop.rate=20 Mbit/s", "path.delay=80 ms"];
+        scenario(LABORATORY, &[&many[..], edits].concat()).plan().unwrap().warnings().to_vec()
+    };
+    for kind in ["pf", "round-robin", "drr", "codes", "bbs", "bps"] {
+        let kind = format!("last_hop.scheduler={kind}");
+        let [told] = &warnings(&[&kind])[..] else { panic!("{kind}: it is told once") };
+        assert!(told.starts_with("last_hop.scheduler.buffer: each of 25 users has a queue of 3600 B"), "{told}");
+        assert_eq!(warnings(&[&kind, "last_hop.scheduler.buffer=2 MB"]), [""; 0]);
+        assert_eq!(warnings(&[&kind, "flows.0.count=5"]), [""; 0]);
+    }
+    let classes = "last_hop.classes=[{ name = \"best\", scheduler = \"pf\" }]";
+    let told = &warnings(&[classes, "flows.0.class=best"])[0];
+    assert!(told.starts_with("last_hop.classes.0.scheduler.buffer: each of 25 users"), "{told}");
+    assert_eq!(warnings(&[]), [""; 0], "they share one queue");
+    assert_eq!(warnings(&["last_hop.scheduler=fq-codel"]), [""; 0]);
+}
+
+#[test]
+fn tells_that_no_queue_marks_packets_with_ecn() {
+    let warnings = |edits: &[&str]| scenario(LABORATORY, edits).plan().unwrap().warnings().to_vec();
+    let ecn =
+        ["flows.0.transport.ecn=true", "flows.0.transport.congestion=prague", "flows.0.transport.congestion=dctcp"];
+    for ecn in ecn.into_iter().chain(["flows.0.transport={kind=\"quic\", ecn=true}"]) {
+        let [told] = &warnings(&[ecn])[..] else { panic!("{ecn}: {:?}", warnings(&[ecn])) };
+        assert!(told.starts_with("flows.0: its packets may be marked (ECN), and no queue"), "{told}");
+        for queue in ["codel", "pie", "red", "dualpi2", "{kind=\"droptail\", mark_above=\"20 packets\"}"] {
+            assert_eq!(warnings(&[ecn, &format!("last_hop.queue={queue}")]), [""; 0], "{ecn} {queue}");
+        }
+        assert_eq!(warnings(&[ecn, "last_hop.scheduler=fq-codel"]), [""; 0]);
+        assert_eq!(warnings(&[ecn, "last_hop.queue={kind=\"codel\", ecn=false}"]).len(), 1);
+    }
+    assert_eq!(warnings(&[]), [""; 0]);
+}
+
 #[test]
 fn tells_that_nothing_limits_uploads_without_a_return_link() {
     let warnings = |edits: &[&str]| scenario(LABORATORY, edits).plan().unwrap().warnings().to_vec();

@@ -80,6 +80,11 @@ pub trait Kind {
         None
     }
 
+    /// Whether it sends packets that routers may mark (RFC 3168).
+    fn sends_ect(&self) -> bool {
+        false
+    }
+
     /// Fills in what is not given.
     fn resolve(&mut self, _default_packet: u32) {}
 

@@ -40,6 +40,10 @@ impl Kind for QuicConfig {
         Some((self.packet_bytes(default_packet), "packet"))
     }
 
+    fn sends_ect(&self) -> bool {
+        QuicConfig::sends_ect(self)
+    }
+
     fn resolve(&mut self, default_packet: u32) {
         *self = self.resolved(default_packet);
     }

@@ -14,7 +14,8 @@ use crate::congestion::FindControl;
 use crate::state::SenderSample;
 pub use crate::tcp::TcpConfig;
 use crate::tcp::{
-    Arrival, Connection, Counters, InPlace, Info, MAX_WINDOW, PeerMemory, Segment, Settings, State, shortest_wait,
+    Arrival, Connection, Counters, EcnMode, InPlace, Info, MAX_WINDOW, PeerMemory, Segment, Settings, State,
+    shortest_wait,
 };
 
 impl Kind for TcpConfig {
@@ -28,6 +29,10 @@ impl Kind for TcpConfig {
 
     fn full_packet(&self, default_packet: u32) -> Option<(u32, &'static str)> {
         Some((self.packet_bytes(default_packet), "mss"))
+    }
+
+    fn sends_ect(&self) -> bool {
+        TcpConfig::resolve(self, 0).ecn != EcnMode::Off // whatever the packet's size
     }
 
     fn resolve(&mut self, default_packet: u32) {
