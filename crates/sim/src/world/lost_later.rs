@@ -4,8 +4,14 @@ use std::collections::VecDeque;
 
 use units::Time;
 
-use super::path::Lost;
 use crate::record::drops::PathLoss;
+
+/// A packet that the path loses: when, and why.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Lost {
+    pub(super) at: Time,
+    pub(super) why: PathLoss,
+}
 
 /// See the module.
 #[derive(Default)]

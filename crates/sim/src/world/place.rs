@@ -6,8 +6,8 @@ use link::{LastHop, PacketRef, Propagation};
 use units::{Db, Duration, Ecn, Frequency, Time};
 
 use super::ledger::Ledger;
-use super::lost_later::LostLater;
-use super::path::{Event, LongPath, Lost};
+use super::lost_later::{Lost, LostLater};
+use super::path::{Event, LongPath};
 use super::pipe::Pipe;
 use super::schedule::{Machine, Schedule};
 use crate::record::drops::Loss;

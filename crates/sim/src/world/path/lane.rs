@@ -4,7 +4,7 @@
 use orbit::{HopConfig, PathConfig};
 use units::{BitRate, Bytes, Time};
 
-use super::Lost;
+use super::super::lost_later::Lost;
 use crate::record::drops::PathLoss;
 
 /// See the module.

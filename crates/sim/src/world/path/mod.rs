@@ -27,18 +27,12 @@ use units::{Duration, Time};
 
 pub(super) use service::Event;
 
+use super::lost_later::Lost;
 use crate::plan::PathPlan;
 use crate::record::drops::PathLoss;
 
 /// The delay of a trace, and that to the serving satellite.
 type Delays = (Duration, Duration);
-
-/// A packet that the path loses: when, and why.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Lost {
-    pub(super) at: Time,
-    pub(super) why: PathLoss,
-}
 
 /// A direction over the satellites.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
