@@ -224,6 +224,8 @@ fn says_what_cannot_be_used() {
     let error = refusal(Lms { elevation: degrees(95.0), ..Lms::default() });
     assert_eq!(error.to_string(), "elevation: 95 deg is out of range: must be between 0 deg and 90 deg");
     assert_eq!(refusal(Lms { elevation: degrees(-1.0), ..Lms::default() }).field, "elevation");
+    let error = refusal(Lms { speed: "60 km/s".parse().unwrap(), ..Lms::default() });
+    assert_eq!(error.to_string(), "speed: 60 km/s is out of range: a user moves at 1 km/s at most");
     let error = refusal(Lms { environment: Environment::Open, elevation: degrees(50.0), ..Lms::default() });
     assert_eq!(
         error.message,

@@ -51,7 +51,7 @@ pub(crate) fn series(question: &Series, base: &Path) -> Result<Table, ScenarioEr
     table.float("attenuation_db", rows.iter().map(|row| row.attenuation_db.unwrap_or(f64::NAN)));
     table.float("snr_db", rows.iter().map(|row| row.snr_db));
     table.float("mutual_information", rows.iter().map(|row| row.mutual_information));
-    table.text("state", rows.iter().map(|row| Some(row.state.unwrap_or_default())));
+    table.text("state", rows.iter().map(|row| row.state));
     Ok(table)
 }
 

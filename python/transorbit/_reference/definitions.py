@@ -14,7 +14,7 @@ _TOP = """# Definitions
 
 Every key of `summary.json` and every column of the tables. Units are in the names: `_s` seconds, `_bps` bits per
 second, `_db` decibels, `_packets` and `_bytes` counts, `_ratio` a share between 0 and 1. A value that was never
-observed is `null`.
+observed is `null`. The key `emulation` of [emulations](how-to/emulate.md#what-is-kept) is defined there.
 
 ## The run
 """

@@ -302,6 +302,8 @@ impl<S: Site, L: Level> Channel for FadingChannel<S, L> {
 
 /// Of which a period has eight samples a nanosecond apart.
 const MOST_DOPPLER_HZ: f64 = 125e6;
+/// The user moves, an aircraft perhaps: 3600 km/h.
+const MOST_SPEED: Speed = Speed::from_mps(1000.0);
 
 impl Motion {
     /// The motion of a user; the sampling interval is checked if given and chosen if not.
@@ -312,6 +314,10 @@ impl Motion {
     ) -> Result<Motion, FieldError> {
         if speed.as_mps() <= 0.0 {
             return Err(FieldError::new("speed", format!("{speed} is out of range: must be more than 0 km/h")));
+        }
+        if speed > MOST_SPEED {
+            let reason = format!("{speed} is out of range: a user moves at {MOST_SPEED} at most");
+            return Err(FieldError::new("speed", reason));
         }
         let doppler_hz = speed.as_mps() * carrier.as_hz() / SPEED_OF_LIGHT;
         if doppler_hz > MOST_DOPPLER_HZ {

@@ -222,8 +222,8 @@ flow_columns! {
         "Wait in the queue, 99 %" queue_delay_p99_s: Option<f64> =
             |f| f.record.queue.as_ref()?.quantile_s(0.99);
         /// Mean [round-trip time](models/tcp.md#round-trip-times): at each acknowledgment the age of the newest packet
-        /// that it is the first to report. The `srtt_s` of TCP follows the oldest, so that delayed acknowledgments
-        /// count in.
+        /// that it is the first to report; of QUIC only where that is the newest of all (RFC 9002 section 5.1). The
+        /// `srtt_s` of TCP follows the oldest, so that delayed acknowledgments count in.
         "Mean RTT" rtt_mean_s: Option<f64> = |f| mean_s(f.counters.rtt_sum, f.counters.rtt_samples);
         /// Mean time of packets with data from the moment they are sent to their arrival at the receiver's transport:
         /// path, queue, last hop, HARQ and reordering included. Packets that never arrive do not count.

@@ -43,7 +43,8 @@ units::report! {
     /// The listener's experience of a call.
     #[derive(Copy)]
     pub struct VoiceQuality {
-        /// Packets that arrived, the late ones included: those of the flow.
+        /// Packets that arrived, the late ones included: those of the flow; of datagrams in QUIC, of which one of its
+        /// packets may carry several, the datagrams.
         received_packets: u64,
         /// Packets that arrived after they should have been played: `lost_late` of the flow.
         late_packets: u64,
