@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from statistics import median
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -254,3 +255,36 @@ def test_the_default_share_of_retransmissions_is_of_the_packets_that_may_be_sent
     share = 100 * tcp["retransmitted_packets"].sum() / tcp["sent_packets"].sum()
     assert result.runs["retransmitted_percent"].to_list() == pytest.approx([share])
     assert share > 0
+
+
+def test_what_applications_got_stands_where_a_run_has_them(command: Callable[..., Outcome]) -> None:
+    pages = '{ kind = "web", reading = "200 ms", objects = { kind = "constant", count = 2 } }'
+    files = '{ transport = "tcp", traffic = { kind = "short-flows", interval = "100 ms", size = "20 kB" } }'
+    flows = {
+        "a": f'[{files}, {{ transport = "tcp", traffic = {pages} }}, {{ transport = "tcp", traffic = "dash" }}]',
+        "b": f'[{{ transport = "tcp", traffic = "bulk" }}, {files}]',
+        "c": '[{ transport = "tcp", traffic = "bulk" }]',
+        "d": '[{ transport = "tcp", traffic = "bulk", count = 2 }]',
+    }
+    for name, own in flows.items():
+        assert command(*RUN, "--set", f"flows={own}", "--out", name).code == 0
+    run = {name: to.Result.load(name).summary["flows"] for name in flows}
+    told = json.loads(command("compare", "a", "b", "--json").out)
+    rows = ("Transfers begun", "Transfers ended", "Median transfer time", "Mean page load time", "Time in stalls")
+    [web] = [flow["web"] for flow in run["a"] if flow.get("web")]
+    [player] = [flow for flow in run["a"] if flow.get("video")]
+    for name in "ab":
+        sized = [flow for flow in run[name] if flow["size_bytes"] is not None and flow["opened_s"] is not None]
+        times = [flow["completion_s"] for flow in sized if flow["completion_s"] is not None]
+        assert 0 < len(times) < len(sized)
+        expected = [len(sized), len(times), median(times)]
+        assert [told[name][row] for row in rows[:3]] == pytest.approx(expected)
+    assert [told["a"][row] for row in rows[3:]] == [web["load_mean_s"], player["rebuffer_ratio"]]
+    assert told["a"]["Stalls"] == player["rebuffers"]
+    assert [told["b"][row] for row in (*rows[3:], "Stalls")] == [None] * 3
+
+    shown = command("compare", "a", "b").out
+    assert all(line(shown, row) for row in (*rows, "Stalls"))
+    assert line(shown, "Mean page load time").endswith(f"{_numbers.delay(web['load_mean_s'])} - -")
+    without = command("compare", "c", "d").out
+    assert not [each for each in without.splitlines() if each.startswith((*rows, "Stalls"))]

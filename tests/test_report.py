@@ -25,7 +25,7 @@ from transorbit._flow_kinds import named
 from transorbit._numbers import on_page as number
 from transorbit.report import series, text, tiles
 from transorbit.report import sweep as sweep_report
-from transorbit.report.page import Cell, Chart, Page, Series, interval
+from transorbit.report.page import MISSING, Cell, Chart, Page, Series, interval
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -211,6 +211,17 @@ def test_the_key_numbers_are_those_of_the_summary(results: Path) -> None:
         "transorbit run scenario.toml --seed 1",
     ):
         assert needed in text
+
+
+def test_what_has_not_ended_or_loaded_is_told_beside_what_has(lab: to.Scenario) -> None:
+    page = {"transport": "tcp", "traffic": {"kind": "web", "main": "1 GB"}}
+    transfers = [{"transport": "tcp", "traffic": {"kind": "bulk", "size": size}} for size in ("10 kB", "1 GB")]
+    result = lab.replace({"duration": "2 s", "flows": [page, *transfers]}).run()
+    told = {tile.label: (tile.value, tile.note) for tile in tiles.of(result)}
+    done = result.summary["flows"][1]["completion_s"]
+
+    assert told["Transfer, median time"] == (number(done, 3), "1 of 2 ended")
+    assert told["Page, mean time"] == (MISSING, "0 of 1 loaded")
 
 
 def test_warnings_stand_before_everything_else(results: Path) -> None:

@@ -1,11 +1,13 @@
-"""The kind of a flow, by the columns that have a value in its row of a summary."""
+"""The kind of a flow, by the columns that have a value in its row of a summary, and what flows of a kind got."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    import polars as pl
 
 # What only flows of a kind have: a congestion controller, a listener to a call, a viewer of stored or live video.
 CONTROLLED = "congestion"
@@ -42,6 +44,30 @@ def begun_like(done: Sequence[Mapping[str, Any]], flows: Iterable[dict[str, Any]
     """The flows that began and run what the transfers do that are `done`, these included; with a size if these have."""
     like = {_alike(flow) for flow in done}
     return [flow for flow in flows if flow["opened_s"] is not None and _alike(flow) in like]
+
+
+def transfers(flows: pl.DataFrame) -> Iterator[tuple[int | None, pl.Series]]:
+    """Yields how many transfers began and the times in seconds of those that ended: with a size, then without one.
+
+    None stands for how many began without a size: only that they ended tells that these are transfers.
+    """
+    import polars as pl
+
+    sized = flows.drop_nulls(["size_bytes", "opened_s"])
+    if len(sized):
+        yield len(sized), sized["completion_s"].drop_nulls()
+    ended = flows.filter(pl.col("size_bytes").is_null())["completion_s"].drop_nulls()
+    if len(ended):
+        yield None, ended
+
+
+def mean_of_reports(reports: pl.DataFrame, mean: str, count: str) -> float | None:
+    """The mean over all that reports counted, of the mean and the count in each; None where nothing was counted."""
+    import polars as pl
+
+    known = reports.drop_nulls(mean)
+    total = known.select(pl.col(count).sum()).item()
+    return float((known[mean] * known[count]).sum()) / total if total else None
 
 
 def _alike(flow: Mapping[str, Any]) -> tuple[object, ...]:

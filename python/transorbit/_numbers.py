@@ -115,6 +115,10 @@ def interval(mean: float | None, low: float | None, high: float | None, *, signe
     largest = max(abs(mean), half)
     if largest > 0 and not _LEAST <= _power(largest) < _MOST:
         power = _power(largest)
+        if not math.isclose(below, above, rel_tol=1e-6):
+            digits = _places(mean / 10.0**power, half / 10.0**power) - power
+            told, least, most = (_with_exponent(value, digits) for value in (mean, low, high))
+            return f"{sign}{told} ({least} to {most})"
         scaled = (value / 10.0**power for value in (mean, low, high))
         return f"({interval(*scaled, signed=signed)})e{power:+03d}"
     places = _places(mean, half)
@@ -142,6 +146,11 @@ def _places(mean: float, half: float) -> int:
         return 0
     most = _DIGITS - 1 - (_power(mean) if mean else _power(half))
     return max(0, min(1 - _power(half), most))
+
+
+def _with_exponent(value: float, places: int) -> str:
+    """A value with its own power of ten, to so many places after the point of the value written out."""
+    return f"{value:.{max(0, places + _power(value))}e}" if value else "0"
 
 
 def _power(value: float) -> int:

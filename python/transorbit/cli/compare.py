@@ -171,6 +171,21 @@ def _mean(key: str) -> Callable[[Result], float | None]:
     return mean
 
 
+def _known_count(key: str) -> Callable[[Result], float | None]:
+    """Of a column that only some kinds of traffic have."""
+    return lambda result: show.total(result.flows, key) if result.flows[key].count() else None
+
+
+def _of_transfers(value: Callable[[int | None, pl.Series], Any]) -> Callable[[Result], float | None]:
+    """Of the transfers with a size; where there are none, of those without one that ended."""
+    return lambda result: next((value(begun, times) for begun, times in _flow_kinds.transfers(result.flows)), None)
+
+
+def _page_load(result: Result) -> float | None:
+    web = result.reports("web")
+    return None if web.is_empty() else _flow_kinds.mean_of_reports(web, "load_mean_s", "pages")
+
+
 def _harq(result: Result) -> dict[str, Any]:
     harq: dict[str, Any] = result.numbers["last_hop"]["harq"]
     return harq
@@ -193,6 +208,12 @@ _LINES: list[_Line] = [
     ("Mean RTT", _mean("rtt_mean_s"), _numbers.delay, None),
     ("Mean one-way delay", _mean("one_way_delay_mean_s"), _numbers.delay, None),
     ("One-way delay, 95 %", _mean("one_way_delay_p95_s"), _numbers.delay, None),
+    ("Transfers begun", _of_transfers(lambda begun, _: begun), str, None),
+    ("Transfers ended", _of_transfers(lambda _, times: len(times)), str, None),
+    ("Median transfer time", _of_transfers(lambda _, times: times.median()), _numbers.delay, None),
+    ("Mean page load time", _page_load, _numbers.delay, None),
+    ("Stalls", _known_count("rebuffers"), str, None),
+    ("Time in stalls", _mean("rebuffer_ratio"), _numbers.percent, None),
     ("MOS", _mean("mos"), lambda value: f"{value:.2f}", None),
     ("HARQ, never decoded", _never_decoded, _numbers.percent, None),
     (

@@ -61,10 +61,13 @@ def progress(*, enabled: bool) -> Iterator[Callable[[float], None] | None]:
 
 def summary(result: Result) -> str:
     """The summary of a run, on one screen."""
+    import polars as pl
+
     values, web = result.numbers, result.reports("web")
+    flows = _in_rows(result.flows, web["flow"])
     known = [
         *_users(result),
-        *_pages(web),
+        *_pages(web.join(flows.select(pl.col("id").alias("flow"), "row"), on="flow", maintain_order="left")),
         *_last_hop(values["last_hop"], values["channel"]),
         *(_return_link(values["access"]) if "access" in values else []),
         *_proxies(result),
@@ -75,7 +78,7 @@ def summary(result: Result) -> str:
     heading = (
         f"seed {values['seed']}, {values['simulated_s']:g} s simulated in {wall_s:.2f} s, digest {values['digest']}"
     )
-    return "\n".join([*titled(result.title, heading, ""), *_flows(result.flows, web), "", *facts(known)])
+    return "\n".join([*titled(result.title, heading, ""), *_flows(flows), "", *facts(known)])
 
 
 def capacity(study: Capacity) -> str:
@@ -189,19 +192,31 @@ def cell(name: str, value: Any) -> str:
     return decimals(value, 2) if name in ("mos", "qoe") else number(value) if isinstance(value, float) else str(value)
 
 
-def _flows(flows: pl.DataFrame, web: pl.DataFrame) -> list[str]:
-    """A line for each flow if they are few, else one for each kind; `web` are the reports of web traffic."""
-    flows = flows.with_columns(_kind(web["flow"]).alias("kind"))
+def _flows(flows: pl.DataFrame) -> list[str]:
+    """A line for each row of `_in_rows`."""
     few = len(flows) <= _SHOWN_FLOWS
     shown = [name for name in (_SHOWN if few else _OF_KINDS) if flows.select(_tells(name).any()).item()]
-    told = flows.select("id", "kind", *map(_told, shown))
+    told = flows.select("row", *map(_told, shown))
     if not few:
         return _kinds(told, shown)
-    rows = [
-        [f"{flow['id']} {flow['kind']}", *(cell(name, flow[name]) for name in shown)]
-        for flow in told.iter_rows(named=True)
-    ]
+    rows = [[flow["row"], *(cell(name, flow[name]) for name in shown)] for flow in told.iter_rows(named=True)]
     return table(["Flow", *map(_columns.label, shown)], rows)
+
+
+def _in_rows(flows: pl.DataFrame, web: pl.Series) -> pl.DataFrame:
+    """The flows, each with the `row` of the table that tells of it: its own if they are few, else that of its kind.
+
+    Flows of different traffic, or of different direction, are of different kinds. `web` are flows with web traffic.
+    """
+    import polars as pl
+
+    row, number = pl.col("row"), pl.col("id").cast(pl.String)
+    traffic = flows.filter(pl.col("id").is_in(web.implode()))["traffic"].unique()
+    told = flows.with_columns(_kind(traffic).alias("row"))
+    for column in ("traffic", "direction"):
+        mixed = pl.col(column).n_unique().over("row") > 1
+        told = told.with_columns(pl.when(mixed).then(row + " " + pl.col(column)).otherwise(row).alias("row"))
+    return told.with_columns((number + " " + row).alias("row")) if len(flows) <= _SHOWN_FLOWS else told
 
 
 def _tells(name: str) -> pl.Expr:
@@ -225,11 +240,11 @@ def _told(name: str) -> pl.Expr:
 
 
 def _kinds(flows: pl.DataFrame, shown: list[str]) -> list[str]:
-    """Flows of the same transport and traffic in one line: sums of counts, averages of the rest."""
+    """Flows of the same kind in one line: sums of counts, averages of the rest."""
     heads = [f"{_columns.label(name)}, min / mean / max" if name in _SPREAD else _columns.label(name) for name in shown]
     rows = [
         [kind, len(own), *(_together(own[name]) for name in shown)]
-        for [kind], own in flows.group_by("kind", maintain_order=True)
+        for [kind], own in flows.group_by("row", maintain_order=True)
     ]
     return table(["Kind", "Flows", *heads], rows)
 
@@ -253,33 +268,34 @@ def _users(result: Result) -> Iterator[Fact]:
         fairness = "" if users["jain"] is None else f"; Jain index {users['jain']:.3f}"
         yield "users", f"{users['count']}, goodput to the end {goodput} (min / mean / max){fairness}"
     lost = {words: total(flows, key) for key, words in _columns.lost().items()}
-    sent = total(flows, "sent_packets")
-    if any(lost.values()) and sent:
+    if count := sum(lost.values()):
+        # Packets in flight at the end have no fate yet.
+        share = count / (total(flows, "received_packets") + count)
         named = ", ".join(f"{count} {words}" for words, count in lost.items() if count)
-        yield "lost", f"{percent(sum(lost.values()) / sent)} of the packets with data: {named}"
-    voices = flows.drop_nulls(_flow_kinds.VOICE)
-    if late := total(voices, "lost_late"):
-        received = total(voices, "received_packets")
-        yield "late", f"{percent(late / received)} of the packets of calls that arrived: {late}"
-    done = flows["completion_s"].drop_nulls()
-    if len(done):
-        times: Any = [done.min(), done.median(), done.max()]
-        yield "transfers", f"{len(done)} ended, in {several(times, 's')} (min / median / max)"
+        yield "lost", f"{percent(share)} of the packets with data: {named}"
+    # A flow counts packets, a listener what the call sent: QUIC puts several datagrams into a packet.
+    calls = result.reports("voice")
+    if len(calls) and (late := total(calls, "late_packets")):
+        yield "late", f"{percent(late / total(calls, 'received_packets'))} of the packets of calls that arrived: {late}"
+    for begun, times in _flow_kinds.transfers(flows):
+        ended = f"{len(times)} ended" if begun is None else f"{len(times)} of {begun} ended"
+        spread: Any = [times.min(), times.median(), times.max()]
+        yield "transfers", ended + (f", in {several(spread, 's')} (min / median / max)" if len(times) else "")
 
 
 def _pages(users: pl.DataFrame) -> Iterator[Fact]:
-    """Yields the lines on web users: pages loaded, requests that arrived, and their times."""
+    """Yields the lines on web users, each with its `row`: pages loaded, requests that arrived, and their times."""
     if users.is_empty():
         return
-    loaded = users.drop_nulls("load_mean_s")
-    if len(loaded):
-        count, clicks = total(users, "pages"), total(users, "clicks")
-        mean = float((loaded["load_mean_s"] * loaded["pages"]).sum()) / count
-        yield "pages", f"{count} of {clicks} loaded, in {quantity(mean, 's')} on average"
+    if clicks := total(users, "clicks"):
+        count, means = total(users, "pages"), {}
+        for [row], own in users.group_by("row", maintain_order=True):
+            means[row] = quantity(_flow_kinds.mean_of_reports(own, "load_mean_s", "pages"), "s")
+        told = [f"{mean} ({row})" for row, mean in means.items()] if len(means) > 1 else means.values()
+        yield "pages", f"{count} of {clicks} loaded" + (f", in {', '.join(told)} on average" if count else "")
     if count := total(users, "requests"):
-        asked = users.drop_nulls("request_mean_s")
-        mean = float((asked["request_mean_s"] * asked["requests"]).sum()) / count
-        spread: Any = [asked["request_min_s"].min(), mean, asked["request_max_s"].max()]
+        mean = _flow_kinds.mean_of_reports(users, "request_mean_s", "requests")
+        spread: Any = [users["request_min_s"].min(), mean, users["request_max_s"].max()]
         arrived = f"{count} arrived, in {several(spread, 's')} (min / mean / max)"
         yield "requests", f"{arrived}, the opening of their connection included"
 
@@ -332,12 +348,13 @@ def _proxies(result: Result) -> Iterator[Fact]:
 def path(path: dict[str, Any]) -> Iterator[Fact]:
     """Yields the lines on the path: its delay, and how its satellites were seen."""
     delays = [path[f"one_way_delay_{name}_s"] for name in ("min", "mean", "max")]
-    unit, scale = delay_unit(max(delays))
     outage = f", no route {100 * path['outage_ratio']:.1f} % of the time" if path["outage_ratio"] else ""
-    yield (
-        "path",
-        f"one-way delay {' / '.join(f'{each / scale:.1f}' for each in delays)} {unit} (min / mean / max){outage}",
-    )
+    if None in delays:
+        yield "path", f"one-way delay {NONE}{outage}"
+    else:
+        unit, scale = delay_unit(max(delays))
+        told = f"{' / '.join(f'{each / scale:.1f}' for each in delays)} {unit} (min / mean / max)"
+        yield "path", f"one-way delay {told}{outage}"
     if path["elevation_max_deg"] is None:
         return
     handovers = (
@@ -369,13 +386,12 @@ def total(flows: pl.DataFrame, key: str) -> int:
 
 
 def _kind(web: pl.Series) -> pl.Expr:
-    """The congestion controller or transport of a flow, and its traffic if it is one of the flows in `web`."""
+    """The congestion controller or transport of a flow, and its traffic if it is one of `web` or has no controller."""
     import polars as pl
 
     transport, traffic, congestion = map(pl.col, ("transport", "traffic", "congestion"))
-    is_web = pl.col("id").is_in(web.implode())
     over = pl.when(transport == "tcp").then(pl.lit("")).otherwise(transport + " ")
-    what = pl.when(is_web).then(" " + traffic).otherwise(pl.lit(""))
+    what = pl.when(traffic.is_in(web.implode())).then(" " + traffic).otherwise(pl.lit(""))
     return pl.when(congestion.is_null()).then(transport + " " + traffic).otherwise(over + congestion + what)
 
 

@@ -6,11 +6,11 @@ import statistics
 from typing import TYPE_CHECKING, Any
 
 from transorbit import _columns
-from transorbit._flow_kinds import is_video, what_it_runs
+from transorbit._flow_kinds import is_video, mean_of_reports, transfers, what_it_runs
 from transorbit._numbers import delay_unit
 from transorbit._numbers import on_page as number
 from transorbit.report import text
-from transorbit.report.page import Tile
+from transorbit.report.page import MISSING, Tile
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -31,6 +31,7 @@ def of(result: Result) -> Iterator[Tile]:
         yield Tile("One-way delay, mean", *text.delay(statistics.fmean(delays)), note)
     yield from _losses(summary)
     yield from _quality(flows)
+    yield from _waits(result)
     yield from _link_tiles(summary)
 
 
@@ -69,11 +70,11 @@ def _losses(summary: dict[str, Any]) -> Iterator[Tile]:
 
 
 def _quality(flows: list[dict[str, Any]]) -> Iterator[Tile]:
-    """The quality that users perceive: speech, pages, transfers."""
+    """The quality that users perceive: video, games, speech."""
     if viewers := [flow for flow in flows if is_video(flow)]:
         stalled = _known(viewers, "rebuffer_ratio")
         note = f"{number(sum(flow['rebuffers'] for flow in viewers))} stalls of {number(len(viewers))} viewers"
-        yield Tile("Time in stalls", number(100 * statistics.fmean(stalled), 3) if stalled else "-", "%", note)
+        yield Tile("Time in stalls", number(100 * statistics.fmean(stalled), 3) if stalled else MISSING, "%", note)
     if latencies := _known(flows, "latency_mean_s"):
         yield Tile("Latency to live", number(statistics.fmean(latencies), 3), "s", _range(latencies, 1, "s", 3))
     if responses := _known(flows, "response_p95_s"):
@@ -81,18 +82,22 @@ def _quality(flows: list[dict[str, Any]]) -> Iterator[Tile]:
         yield Tile("Response of a game", *text.delay(max(responses)), note)
     if scores := _known([flow for flow in flows if flow.get("voice")], "mos"):
         yield Tile("Speech quality", f"{statistics.fmean(scores):.2f}", "MOS", _range(scores, 1, "", 3))
-    pages = [flow["web"] for flow in flows if flow.get("web")]
-    if loaded := [web for web in pages if web["load_mean_s"] is not None]:
-        count = sum(web["pages"] for web in loaded)
-        mean = sum(web["load_mean_s"] * web["pages"] for web in loaded) / count
-        clicks = sum(web["clicks"] for web in pages)
-        yield Tile("Page, mean time", number(mean, 3), "s", f"{number(count)} of {number(clicks)} loaded")
-    if asked := [web for web in pages if web["requests"]]:
-        count = sum(web["requests"] for web in asked)
-        mean = sum(web["request_mean_s"] * web["requests"] for web in asked) / count
-        yield Tile("Request, mean time", number(mean, 3), "s", f"{number(count)} arrived")
-    if done := _known(flows, "completion_s"):
-        yield Tile("Transfer, median time", number(statistics.median(done), 3), "s", f"{number(len(done))} ended")
+
+
+def _waits(result: Result) -> Iterator[Tile]:
+    """How long users wait for pages and transfers."""
+    web = result.reports("web")
+    pages, clicks, requests = (int(web[key].sum()) if len(web) else 0 for key in ("pages", "clicks", "requests"))
+    if clicks:
+        load = mean_of_reports(web, "load_mean_s", "pages")
+        yield Tile("Page, mean time", _seconds(load), "s", f"{number(pages)} of {number(clicks)} loaded")
+    if requests:
+        mean = mean_of_reports(web, "request_mean_s", "requests")
+        yield Tile("Request, mean time", _seconds(mean), "s", f"{number(requests)} arrived")
+    for begun, times in transfers(result.flows):
+        ended = f"{number(len(times))} ended" if begun is None else f"{number(len(times))} of {number(begun)} ended"
+        median: Any = times.median()
+        yield Tile("Transfer, median time", _seconds(median), "s", ended)
 
 
 def _link_tiles(summary: dict[str, Any]) -> Iterator[Tile]:
@@ -123,6 +128,10 @@ def _of_efficiency(hop: dict[str, Any]) -> str:
 
 def _known(flows: list[dict[str, Any]], key: str) -> list[float]:
     return [flow[key] for flow in flows if flow[key] is not None]
+
+
+def _seconds(value: float | None) -> str:
+    return MISSING if value is None else number(value, 3)
 
 
 def _range_of_delays(values: Sequence[float]) -> str:
