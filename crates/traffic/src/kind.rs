@@ -17,6 +17,11 @@ pub trait Kind {
         Ok(())
     }
 
+    /// Returns what to check before results are trusted, beginning with the field; nothing where all is usual.
+    fn warning(&self) -> Option<String> {
+        None
+    }
+
     /// The applications of the users of an entry; user k starts `offsets[k]` later. Ordered by user, except where the
     /// entry has arrivals in common. Nothing arrives once `duration`, the length of the run, is over; a longer run has
     /// the applications of a shorter one among its own. `streams` hands out random streams, and is asked once for each

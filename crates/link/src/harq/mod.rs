@@ -73,6 +73,11 @@ pub trait Kind {
         None
     }
 
+    /// Whether packets are sent without a code.
+    fn is_uncoded(&self) -> bool {
+        false
+    }
+
     /// Whether a packet shorter than the block is padded to it.
     fn padding(&self) -> bool {
         false

@@ -16,6 +16,10 @@ use crate::packet::PacketRef;
 pub struct UncodedConfig {}
 
 impl Kind for UncodedConfig {
+    fn is_uncoded(&self) -> bool {
+        true
+    }
+
     fn build(&self, _law: Option<&TransmissionLaw>, streams: UserStreams) -> Result<Box<dyn Harq>, FieldError> {
         Ok(Box::new(Uncoded::new(streams)))
     }

@@ -88,6 +88,18 @@ pub(super) fn delay_warning(config: &ScenarioConfig, path: &PathPlan) -> Option<
     })
 }
 
+/// Returns a warning about packets without a code over a channel with noise.
+pub(super) fn uncoded_warning(config: &ScenarioConfig, model: &dyn ChannelModel) -> Option<String> {
+    let uncoded = config.last_hop.harq.entry().is_uncoded() && model.reference_snr().is_some();
+    uncoded.then(|| {
+        let kind = config.last_hop.harq.kind();
+        format!(
+            "last_hop.harq: with \"{kind}\" packets have no code, and over a channel with noise one wrong bit loses a \
+             packet; schemes with a code are those of `transorbit list harq`"
+        )
+    })
+}
+
 /// How far the rate of the last hop may be from that of its symbols without a warning: a share of the latter.
 const LARGEST_RATE_DIFFERENCE: f64 = 0.1;
 

@@ -43,6 +43,13 @@ pub(super) fn flow_plans(config: &ScenarioConfig, base_rtt: Duration) -> Result<
     config.flows.iter().enumerate().map(plan).collect()
 }
 
+/// Returns the warnings of the flows' traffic.
+pub(super) fn traffic_warnings(config: &ScenarioConfig) -> impl Iterator<Item = String> {
+    let of_flow =
+        |(i, flow): (usize, &FlowConfig)| Some(format!("flows.{i}.traffic.{}", flow.traffic.entry().warning()?));
+    config.flows.iter().enumerate().filter_map(of_flow)
+}
+
 /// Returns warnings about flows whose packets are mostly padding on the last hop: they cost more than they carry.
 pub(super) fn padding_warnings(config: &ScenarioConfig) -> Vec<String> {
     let warning = |(i, flow): (usize, &FlowConfig)| {

@@ -137,16 +137,17 @@ impl Distribution {
         self.total
     }
 
-    /// The smallest delay that 95 % of all do not exceed; of more than 4096 the greatest of its class.
-    pub(crate) fn p95(&self) -> Option<u64> {
-        let rank = ((0.95 * self.total as f64).ceil() as u64).max(1);
-        if self.total <= FEW {
-            let greater = self.total.checked_sub(rank)? as usize;
-            let mut greatest = match &self.kept {
-                Kept::All(all) => all.clone(),
-                Kept::Greatest(greatest) => greatest.as_slice().to_vec(),
-            };
-            let (_, &mut Reverse(exact), _) = greatest.select_nth_unstable(greater);
+    /// The smallest delay that this share of all do not exceed; the greatest of its class where it is not kept: of more
+    /// than 4096, and below 95 % where 205 or more are greater.
+    pub(crate) fn percentile(&self, share: f64) -> Option<u64> {
+        let rank = ((share * self.total as f64).ceil() as u64).max(1);
+        let greater = self.total.checked_sub(rank)? as usize;
+        let kept = match &self.kept {
+            Kept::All(all) => all.as_slice(),
+            Kept::Greatest(greatest) => greatest.as_slice(),
+        };
+        if self.total <= FEW && greater < kept.len() {
+            let exact = select(kept, greater);
             if exact != LONG {
                 return Some(u64::from(exact));
             }
@@ -163,9 +164,8 @@ impl Distribution {
         if let Kept::All(all) = &self.kept
             && !all.is_empty()
         {
-            let mut counted = Distribution { kept: Kept::All(all.clone()), ..Distribution::default() };
-            counted.count_all();
-            return counted.of_rank(rank);
+            let micros = select(all, all.len().checked_sub(rank as usize)?);
+            return Some(greatest_of(class_of(micros.into())));
         }
         let mut counted = 0;
         let classes = self.counts.iter().zip(self.first..);
@@ -175,6 +175,14 @@ impl Distribution {
         });
         reached.next().map(|(_, class)| greatest_of(class))
     }
+}
+
+/// Returns the delay of which so many of `delays`, at most [`GREATEST`], are greater or come before it.
+fn select(delays: &[Reverse<u32>], greater: usize) -> u32 {
+    let mut ordered = [Reverse(0); GREATEST];
+    let ordered = &mut ordered[..delays.len()];
+    ordered.copy_from_slice(delays);
+    ordered.select_nth_unstable(greater).1.0
 }
 
 /// Room for more delays: four times as many, and in the end for [`GREATEST`].
@@ -205,19 +213,19 @@ mod tests {
 
     use super::*;
 
-    /// Returns the percentile by a sorted list, or by an HDR histogram where there are many delays.
-    fn reference(delays: &[u64]) -> Option<u64> {
+    /// Returns the percentile, of 95 or more, by a sorted list, or by an HDR histogram where there are many delays.
+    fn reference(delays: &[u64], share: f64) -> Option<u64> {
         if delays.len() as u64 <= FEW {
             let mut sorted = delays.to_vec();
             sorted.sort_unstable();
-            let exact = sorted.get(((0.95 * delays.len() as f64).ceil() as usize).max(1) - 1).copied();
+            let exact = sorted.get(((share * delays.len() as f64).ceil() as usize).max(1) - 1).copied();
             if exact.is_none_or(|micros| micros < u64::from(LONG)) {
                 return exact;
             }
         }
         let mut histogram = Histogram::<u32>::new(3).unwrap();
         delays.iter().for_each(|&micros| histogram.record(micros).unwrap());
-        Some(histogram.value_at_quantile(0.95))
+        Some(histogram.value_at_quantile(share))
     }
 
     fn delays() -> impl Strategy<Value = u64> {
@@ -236,20 +244,27 @@ mod tests {
             let mut distribution = Distribution::default();
             all.iter().for_each(|&micros| distribution.add(micros));
             prop_assert_eq!(distribution.len(), all.len() as u64);
-            prop_assert_eq!(distribution.p95(), reference(&all));
+            for share in [0.95, 0.99] {
+                prop_assert_eq!(distribution.percentile(share), reference(&all, share));
+            }
             // Of few and of many: the greatest of the class that the delay of this rank is in.
             all.sort_unstable();
             for share in [0.01, 0.5, 0.99] {
                 let rank = ((share * all.len() as f64).ceil() as usize).max(1);
                 let expected = all.get(rank - 1).map(|&micros| greatest_of(class_of(micros)));
                 prop_assert_eq!(distribution.quantile(share), expected);
+                if share == 0.5 {
+                    let exact = all.get(rank - 1).copied().filter(|_| all.len() - rank < GREATEST);
+                    let exact = exact.filter(|&micros| micros < u64::from(LONG));
+                    prop_assert_eq!(distribution.percentile(share), exact.or(expected));
+                }
             }
         }
     }
 
     #[test]
     fn no_delays_have_no_percentile() {
-        assert_eq!((Distribution::default().p95(), Distribution::default().quantile(0.5)), (None, None));
+        assert_eq!((Distribution::default().percentile(0.95), Distribution::default().quantile(0.5)), (None, None));
     }
 
     #[test]
@@ -262,7 +277,7 @@ mod tests {
             all.push(micros);
             distribution.add(micros);
             if all.len() as u64 > FEW - 45 || all.len() % 13 == 0 {
-                assert_eq!(distribution.p95(), reference(&all), "of {}", all.len());
+                assert_eq!(distribution.percentile(0.95), reference(&all, 0.95), "of {}", all.len());
             }
         }
         assert!(matches!(distribution.kept, Kept::Greatest(greatest) if greatest.is_empty()));

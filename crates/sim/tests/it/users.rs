@@ -348,6 +348,28 @@ fn tells_that_no_queue_marks_packets_with_ecn() {
 }
 
 #[test]
+fn tells_that_a_play_out_buffer_cannot_adapt() {
+    let warnings = |edits: &[&str]| {
+        let quiet = "last_hop.harq={ kind = \"adaptive\" }";
+        scenario(CALLS, &[&[quiet], edits].concat()).plan().unwrap().warnings().to_vec()
+    };
+    let adaptive = "flows.0.traffic.playout=adaptive";
+    let [told] = &warnings(&[adaptive, "flows.0.traffic.activity=continuous"])[..] else { panic!("it is told once") };
+    assert!(told.starts_with("flows.0.traffic.playout: \"adaptive\" adapts where a talk-spurt begins"), "{told}");
+    assert_eq!(warnings(&[adaptive, "flows.0.traffic.activity=exponential"]), [""; 0]);
+    assert_eq!(warnings(&["flows.0.traffic.activity=continuous"]), [""; 0]);
+}
+
+#[test]
+fn tells_that_noise_meets_packets_without_a_code() {
+    let warnings = |edits: &[&str]| scenario(LEO, edits).plan().unwrap().warnings().to_vec();
+    let [told] = &warnings(&["last_hop.harq=none"])[..] else { panic!("it is told once") };
+    assert!(told.starts_with("last_hop.harq: with \"none\" packets have no code"), "{told}");
+    assert_eq!(warnings(&["last_hop.harq=fec"]), [""; 0]);
+    assert_eq!(warnings(&["last_hop.harq=none", "channel={kind=\"bernoulli\", loss=\"1 %\"}"]), [""; 0]);
+}
+
+#[test]
 fn tells_that_nothing_limits_uploads_without_a_return_link() {
     let warnings = |edits: &[&str]| scenario(LABORATORY, edits).plan().unwrap().warnings().to_vec();
     let [told] = &warnings(&["flows.0.direction=up"])[..] else { panic!("it is told once") };

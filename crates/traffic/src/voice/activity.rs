@@ -67,11 +67,20 @@ pub trait Kind {
         Ok(())
     }
 
+    /// Whether there are pauses between talk-spurts.
+    fn pauses(&self) -> bool {
+        true
+    }
+
     /// Returns the source of talk-spurts and pauses, for packets each `interval`; `None` if there are no pauses.
     fn periods(&self, interval: Duration, streams: &mut MakeUserRng) -> Option<Box<Periods>>;
 }
 
 impl Kind for Continuous {
+    fn pauses(&self) -> bool {
+        false
+    }
+
     fn periods(&self, _interval: Duration, _streams: &mut MakeUserRng) -> Option<Box<Periods>> {
         None
     }

@@ -95,6 +95,13 @@ impl Kind for Voice {
         self.playout.entry().check().map_err(|error| error.within("playout"))
     }
 
+    fn warning(&self) -> Option<String> {
+        (self.playout.entry().adapts() && !self.activity.entry().pauses()).then(|| {
+            let (playout, activity) = (self.playout.kind(), self.activity.kind());
+            format!("playout: \"{playout}\" adapts where a talk-spurt begins, and the activity \"{activity}\" is one")
+        })
+    }
+
     fn build(&self, offsets: &[Duration], _duration: Duration, streams: &mut MakeRng) -> Vec<UserSource> {
         of_each_user(offsets, streams, |offset, own| [self.source(offset, own)])
     }

@@ -57,6 +57,11 @@ pub trait Kind {
     /// Names the field, what was given and what is allowed.
     fn check(&self) -> Result<(), FieldError>;
 
+    /// Whether a talk-spurt may be played with another delay than the one before.
+    fn adapts(&self) -> bool {
+        false
+    }
+
     /// The buffer of one call.
     fn build(&self) -> Box<dyn Buffer>;
 }
@@ -101,6 +106,10 @@ impl Kind for AdaptivePlayout {
             return Err(FieldError::new("deviations", reason));
         }
         Ok(())
+    }
+
+    fn adapts(&self) -> bool {
+        true
     }
 
     fn build(&self) -> Box<dyn Buffer> {
