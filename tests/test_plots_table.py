@@ -90,7 +90,7 @@ def test_one_run_has_no_interval_and_missing_values_are_left_out(table: pl.DataF
     assert set(numbers.filter(pl.col("snr") == 7)["count"]) == {4}
     alone = numbers.filter(pl.col("snr") == 10)
     assert set(alone["count"]) == {1}
-    assert alone["low"].to_list() == alone["mean"].to_list() == alone["high"].to_list()
+    assert alone["low"].null_count() == alone["high"].null_count() == len(alone)
 
 
 @pytest.mark.parametrize("kind", ["lines", "bars", "heatmap"])

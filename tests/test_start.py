@@ -97,3 +97,43 @@ def test_shells_complete_the_commands() -> None:
     for shell in ("bash", "zsh", "fish"):
         script = app.generate_completion(prog_name="transorbit", shell=shell)
         assert all(name in script for name in ("sweep", "scenarios", "reproduce")), shell
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (("run", "lab-fixed", "--set"), "--set: needs KEY=VALUE"),
+        (("sweep", "leo-snr", "--set", "--json"), "--set: needs KEY=VALUE"),
+        (("plot", "results/x", "lines", "--only"), "--only: needs AXIS=VALUE"),
+        (("run", "lab-fixed", "--out"), "--out: needs a value"),
+    ],
+)
+def test_an_option_without_its_value_is_named(
+    command: Callable[..., Outcome], arguments: tuple[str, ...], told: str
+) -> None:
+    done = command(*arguments)
+    assert (done.code, done.out, done.err) == (2, "", f"transorbit: {told}\n")
+
+
+def test_a_folder_names_the_files_that_it_may_stand_for(here: Path, command: Callable[..., Outcome]) -> None:
+    for folder, files in (("one", ["scenario"]), ("many", ["scenario", "sweep"]), ("none", [])):
+        (here / folder).mkdir()
+        for name in files:
+            (here / folder / f"{name}.toml").write_text("")
+    told = {
+        "one": "one: is a folder; its scenario is one/scenario.toml",
+        "many": "many: is a folder; its sweep is many/sweep.toml, its scenario is many/scenario.toml",
+        "none": "none: is a folder, a file is expected",
+    }
+    for folder, message in told.items():
+        for name in ("run", "check", "sweep"):
+            done = command(name, folder)
+            assert (done.code, done.out, done.err) == (2, "", f"transorbit: {message}\n")
+        with pytest.raises(IsADirectoryError):
+            to.Scenario.load(folder)
+
+
+def test_the_file_of_a_sweep_is_no_scenario() -> None:
+    for outside in (False, True):
+        with pytest.raises(to.ScenarioError, match=r"leo-snr\.sweep\.toml: is a sweep: Sweep\.load opens it$"):
+            to.Scenario.load("leo-snr", outside=outside)

@@ -427,28 +427,6 @@ def test_one_value_is_no_interval_and_reaches_no_precision() -> None:
     assert len(lab(axes=[], metrics={"m": "NULL"}, precision=rule, replications=4).run().runs) == 9
 
 
-def test_a_value_that_is_no_number_leaves_the_mean_unknown() -> None:
-    rule = {"metric": "m", "half_width": "2 %", "most": 9}
-    broken = {"m": "CASE WHEN seed = 1001 THEN 'nan'::DOUBLE ELSE 2 END", "missing": "nullif(seed, 1001)"}
-    result = lab(axes=[], metrics=broken, precision=rule, replications=3).run()
-    assert len(result.runs) == 3, "more replications would not help"
-    (row,) = result.means()
-    assert row["metrics"]["m"] == {"mean": None, "low": None, "high": None, "count": 3}
-    assert (row["metrics"]["missing"]["mean"], row["metrics"]["missing"]["count"]) == (1001.0, 2)
-
-
-def test_runs_that_a_mean_leaves_out_are_told() -> None:
-    done = {"sql": "CASE WHEN seed < 1002 THEN 1.0 END"}
-    never = {"sql": "CASE WHEN seed < 0 THEN 1.0 END"}
-    result = lab(axes=[], replications=4, metrics={"done": done, "never": never}).run()
-
-    assert result.means()[0]["metrics"]["done"]["count"] == 2
-    assert result.warnings == [
-        "of 4 runs some have no value: done (2, the first at the only point); means and differences are of the others, "
-        "which may be no fair sample"
-    ]
-
-
 def test_precision_of_a_text_is_refused() -> None:
     with pytest.raises(to.ScenarioError, match=r"^precision\.metric: m is a text, of which there is no mean$"):
         lab(metrics={"m": "first(congestion)"}, precision="2 %").run()

@@ -174,6 +174,34 @@ def test_a_scenario_is_no_sweep_and_a_sweep_no_scenario(here: Path, command: Cal
     assert command("run", "small.toml") == Outcome(2, "", told)
 
 
+def test_the_folder_of_a_sweep_takes_no_result(here: Path, command: Callable[..., Outcome]) -> None:
+    (here / "small.toml").write_text(SWEEP.replace("15", "1").replace('"5 s"', '"1 s"'))
+    assert command("sweep", "small.toml", "--quiet", "--out", "out").code == 0
+    before = sorted(here.rglob("*"))
+
+    told = "transorbit: out: is the folder of a sweep; choose another folder\n"
+    for options in ((), ("--force",)):
+        assert command("run", "lab-fixed", "--set", "duration=1 s", "--out", "out", *options) == Outcome(2, "", told)
+        assert command("capacity", "lab-fixed", "--out", "out", *options) == Outcome(2, "", told)
+    assert sorted(here.rglob("*")) == before
+    (here / "mine").mkdir()
+    (here / "mine/thesis.tex").write_text("years")
+    told = "transorbit: mine: exists and is not a result folder; choose another folder\n"
+    assert command("run", "lab-fixed", "--out", "mine") == Outcome(2, "", told)
+
+
+@pytest.mark.parametrize(
+    ("setting", "key"), [("replications=3", "replications"), ("precision.most=9", "precision"), ("axes=[]", "axes")]
+)
+def test_a_key_of_the_sweep_is_none_of_its_scenario(
+    here: Path, command: Callable[..., Outcome], setting: str, key: str
+) -> None:
+    (here / "small.toml").write_text(SWEEP)
+    told = f"transorbit: set: {key} is the sweep's own key and stands in its file: set changes the scenario\n"
+    assert command("sweep", "small.toml", "--set", setting) == Outcome(2, "", told)
+    assert not (here / "results").exists()
+
+
 @pytest.mark.parametrize(
     ("mean", "half", "shown"),
     [
@@ -241,11 +269,12 @@ def test_failed_runs_are_told_loudly(here: Path, command: Callable[..., Outcome]
     assert done.code == 0
     before, after = done.err.splitlines()
     assert before.startswith("transorbit: warning: cannot run snr = 10 parsec: channel.reference_snr: ")
-    assert after.startswith("transorbit: 1 of 2 runs failed, the first at snr = 10 parsec: channel.reference_snr: ")
+    told = "transorbit: warning: 1 of 2 runs failed, the first at snr = 10 parsec: channel.reference_snr: "
+    assert after.startswith(told)
     good, bad = (line.split() for line in done.out.splitlines()[5:7])
-    assert (good[:4], bad) == (["7", "dB", "1", good[3]], ["10", "parsec", "0", "-"])
+    assert (good[:4], bad) == (["7", "dB", "1", "0"], ["10", "parsec", "1", "1", "-"])
     (here / "small.toml").write_text('warm_up = "2 s"\n' + text)
     done = command("sweep", "small.toml", "--out", "cold")
     assert done.code == 2
-    assert done.err.startswith("transorbit: all 2 runs failed, the first at snr = 7 dB: warm_up: ")
+    assert done.err.startswith("transorbit: warning: all 2 runs failed, the first at snr = 7 dB: warm_up: ")
     assert (here / "cold/runs/runs.parquet").exists()

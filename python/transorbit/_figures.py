@@ -52,7 +52,9 @@ OF_SERIES = {
 #: Those of what the users got.
 OF_USERS = {
     "goodput-by-user": Kind("users", "goodput_by_user", "the share of the users who got at most a goodput"),
-    "voice": Kind("users", "voice", "the score of each voice, the worst first, and the delay and jitter behind it"),
+    "voice": Kind(
+        "users", "voice", "the score of each voice, the worst first, and the losses, delay and jitter behind it"
+    ),
     "game": Kind("application", "game", "the delays of a game each way and of its response, player by player"),
     "completion": Kind("users", "completion", "the completion times of transfers, by their size"),
 }

@@ -32,6 +32,10 @@ def read_text(path: str | Path) -> str:
     except ValueError as error:
         # A name with a NUL, which no file has.
         raise ScenarioError(f"{str(path)!r}: is no name of a file: {error}") from None
+    except OSError as error:
+        if not path.is_dir():
+            raise
+        raise IsADirectoryError(error.errno, _inside(path), str(path)) from None
     if len(data) > _MOST_BYTES:
         raise ScenarioError(f"{path}: has more than {_MOST_BYTES} bytes")
     try:
@@ -39,6 +43,13 @@ def read_text(path: str | Path) -> str:
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         raise ScenarioError(f"{path}: line {line}: not a text file in UTF-8 ({error.reason})") from None
+
+
+def _inside(folder: Path) -> str:
+    """The complaint about a folder where a file is expected: the files that it may stand for."""
+    kinds = {"sweep.toml": "sweep", "scenario.toml": "scenario"}
+    found = [f"its {kind} is {folder / name}" for name, kind in kinds.items() if (folder / name).is_file()]
+    return f"is a folder; {', '.join(found)}" if found else "is a folder, a file is expected"
 
 
 def toml(text: str) -> dict[str, Any]:

@@ -99,7 +99,9 @@ def check_replaceable(directory: Path, kind: Kind = RESULT) -> None:
         if not names or (kind is RESULT and directory.name == "plots" and names <= _plots()):
             return
         if not kind.has <= names:
-            raise FileExistsError(f"{directory}: exists and is not a {kind.name} folder")
+            is_sweep = kind is not SWEEP and SWEEP.has <= names
+            found = "is the folder of a sweep" if is_sweep else f"exists and is not a {kind.name} folder"
+            raise FileExistsError(f"{directory}: {found}; choose another folder")
         inside = {
             entry.relative_to(directory).as_posix()
             for top in directory.iterdir()

@@ -230,8 +230,7 @@ class Result:
         """
         figure: Figure | None = _figures.plots().draw(name, self, **options)
         if figure is None:
-            why = _figures.not_recorded(name, self.scenario_toml)
-            raise ValueError(f"{name}: the run has nothing to show in this plot{why}")
+            raise ValueError(f"{name}: {_figures.plots().nothing_to_show(name, self)}")
         return figure
 
     def to_pandas(self, table: str = "series") -> Any:

@@ -52,13 +52,12 @@ class Scenario:
         In a result folder, a run warns of an input that is not what it was when the result was made.
 
         Raises:
-            ScenarioError: the file is not a scenario.
+            ScenarioError: the file is not a scenario, such as a sweep. Keys and values are judged by `check` and `run`.
             OSError: the file cannot be read.
         """
         path = _content.find(path)
         text = _files.read_text(path)
-        if not outside:
-            _confined(path, text)
+        _check_file(path, text, outside=outside)
         try:
             return cls(_core.Scenario.from_toml(text, str(path.parent), None, _inputs.recorded(path.parent)))
         except _core.ScenarioError as error:
@@ -92,7 +91,8 @@ class Scenario:
         """A copy with other values: keys are dotted paths (`flows.0.count`), tables replace tables.
 
         Raises:
-            ScenarioError: a key that does not exist. Values are judged by `check` and `run`.
+            ScenarioError: an entry that a list does not have. Other keys and values are judged by `check` and `run`: a
+                scenario may be wrong between several changes.
         """
         core = self._core
         for path, value in changes.items():
@@ -207,11 +207,16 @@ def checked_seed(seed: int | None) -> int | None:
     return int(seed)
 
 
-def _confined(path: Path, text: str) -> None:
+def _check_file(path: Path, text: str, *, outside: bool) -> None:
+    """Raise `ScenarioError` for the file of a sweep, and, unless `outside`, for names that lead out of its folder."""
     try:
         table = _files.toml(text)
     except _core.ScenarioError:
         # The core says better where it is no TOML.
+        return
+    if "scenario" in table:
+        raise _core.ScenarioError(f"{path}: is a sweep: Sweep.load opens it")
+    if outside:
         return
     try:
         _files.confined(table, path.parent)

@@ -218,8 +218,7 @@ def capacity(
     counts = parse.counts("--users", users)
     root = None if seed is None else parse.seed(seed)
     if out:
-        check_out(out, same=_folder.is_of(out, ready.identity(root)), force=force)
-        _folder.check_replaceable(out, _folder.CAPACITY)
+        check_out(out, same=_folder.is_of(out, ready.identity(root)), force=force, kind=_folder.CAPACITY)
     stopped = None
     # From the end of the study until it is written Ctrl-C waits.
     with _interrupt.held() as interrupted:
@@ -313,7 +312,7 @@ def demo(scenario: Path = Path("leo-tcp"), /, *, out: Path | None = None, force:
         return force or all(_folder.is_of(folder / name, identity) for name, identity in identities.items())
 
     if out:
-        check_out(out, same=is_free(out), force=force)
+        check_out(out, same=is_free(out), force=force, kind=None)
     else:
         out = _folder.numbered(Path("results/demo"), is_free)
     ours = {name for name, _ in variants.values()} | {"goodput.svg", "goodput.png"}

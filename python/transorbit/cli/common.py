@@ -97,8 +97,13 @@ def keys(path: Path) -> set[str]:
         return set()
 
 
-def check_out(out: Path, *, same: bool, force: bool) -> None:
-    """Refuse to replace the result of something else, unless that is said."""
+def check_out(out: Path, *, same: bool, force: bool, kind: _folder.Kind | None = _folder.RESULT) -> None:
+    """Refuse to replace the result of something else, unless that is said; and what is none of its `kind` in any case.
+
+    Without a kind the folder is that of several results.
+    """
+    if kind:
+        _folder.check_replaceable(out, kind)
     if not (same or force):
         raise UsageError(f"--out: {out} has the result of another scenario or seed: choose another folder, or --force")
 

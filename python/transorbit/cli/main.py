@@ -14,12 +14,17 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from cyclopts import CycloptsError
+
 # Objects made since the interpreter last looked for garbage.
 _ALLOCATIONS = 50_000
 # Characters of a message, and of its end, where a longer one is cut.
 _LONGEST, _END = 1000, 200
 # The core's error on a name in a scenario that nobody has registered, and what helps.
 _UNREGISTERED, _PLUGIN = "no script has registered", "; --plugin FILE runs the Python file that registers it"
+
+# What options take whose value has two parts.
+_PAIRS = {"--set": "KEY=VALUE", "--only": "AXIS=VALUE"}
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -46,7 +51,7 @@ def run(arguments: Sequence[str]) -> int:
             print(version())
             return 0
         # Imported here so that Ctrl-C during start-up is caught as well.
-        from cyclopts import CycloptsError, UnknownCommandError
+        from cyclopts import CycloptsError
 
         from transorbit._core import ScenarioError, SimulationError
         from transorbit.cli.app import app
@@ -56,12 +61,9 @@ def run(arguments: Sequence[str]) -> int:
             code = app(list(arguments), exit_on_error=False, print_error=False, result_action="return_value")
             sys.stdout.flush()
             return code if isinstance(code, int) else 0
-        except (ScenarioError, UsageError, CycloptsError) as error:
-            given = (getattr(error, "unused_tokens", None) or ("",))[0]
-            if isinstance(error, UnknownCommandError) and not given.startswith("-"):
-                return _refuse(_unknown(error.command_chain or (), given))
-            if unused := getattr(error, "unused_tokens", None):
-                return _refuse(f"{' '.join(unused)}: is more than the command takes; --help tells what it does")
+        except CycloptsError as error:
+            return _refuse(_unread(error))
+        except (ScenarioError, UsageError) as error:
             return _refuse(f"{error}{_PLUGIN if _UNREGISTERED in str(error) else ''}")
         except SimulationError as error:
             _refuse(f"a defect of the simulator, please report it with the scenario: {error}")
@@ -86,6 +88,21 @@ def _refuse(message: str) -> int:
         told = f"{told[: _LONGEST - _END]} … {told[-_END:]}"
     print(f"transorbit: {told}", file=sys.stderr)
     return 2
+
+
+def _unread(error: CycloptsError) -> str:
+    """The complaint about arguments that the parser cannot read."""
+    from cyclopts import MissingArgumentError, UnknownCommandError
+
+    unused = getattr(error, "unused_tokens", None) or []
+    if isinstance(error, UnknownCommandError) and unused and not unused[0].startswith("-"):
+        return _unknown(error.command_chain or (), unused[0])
+    if isinstance(error, MissingArgumentError) and error.argument and error.argument.name.startswith("-"):
+        option = error.argument.name
+        return f"{option}: needs {_PAIRS.get(option, 'a value')}"
+    if unused:
+        return f"{' '.join(unused)}: is more than the command takes; --help tells what it does"
+    return str(error)
 
 
 def _unknown(parents: Sequence[str], given: str) -> str:

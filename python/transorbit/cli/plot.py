@@ -13,7 +13,7 @@ import transorbit as to
 from transorbit import _figures, _folder, _open
 from transorbit._names import hint
 from transorbit.cli import parse
-from transorbit.cli.common import Title, Width, examples, write_csv, write_plot
+from transorbit.cli.common import Title, Width, examples, write_plot, write_text
 from transorbit.cli.errors import UsageError
 
 if TYPE_CHECKING:
@@ -111,7 +111,10 @@ def plot(
     except to.ScenarioError as error:
         raise _of_options(error) from None
     if data:
-        write_csv(plots.numbers(figure), data)
+        numbers = plots.numbers(figure).write_csv()
+        # `write_text` would keep beside a file what took long to compute.
+        _folder.check_text(data, numbers)
+        write_text(numbers, data)
     for file in [out] if out else [folder / "plots" / f"{stem}{suffix}" for suffix in (".svg", ".pdf")]:
         write_plot(figure, file)
         print(f"Figure: {file}")
@@ -163,9 +166,7 @@ def _of_run(folder: Path, kind: str, given: dict[str, Any]) -> tuple[Figure, str
         _check_options(given, _OF_RUN, kind)
         figure = plots.draw(kind, result, **given)
     if figure is None:
-        raise UsageError(
-            f"plot: {kind}: the run has nothing to show in this plot{_figures.not_recorded(kind, result.scenario_toml)}"
-        )
+        raise UsageError(f"plot: {kind}: {plots.nothing_to_show(kind, result)}")
     return figure, kind
 
 

@@ -17,7 +17,7 @@ from transorbit.cli import parse, tables
 from transorbit.cli.common import Outside, Plugins, Settings, examples, keys, run_plugins
 from transorbit.cli.errors import UsageError
 from transorbit.sweep.identity import differences
-from transorbit.sweep.result import begun, check_folder, frozen
+from transorbit.sweep.result import begun, check_folder, frozen, good_runs
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -122,11 +122,11 @@ def _run(ready: to.Sweep, directory: Path, *, jobs: int | None, dask: str | None
     if partial:
         print(f"transorbit: {stopped}; the same command goes on from there", file=sys.stderr)
         return 130
-    code = _failures(result, report)
     if stopped or interrupted.is_set():
         print("transorbit: stopped; all runs had been made", file=sys.stderr)
         return 130
-    return code
+    # As for wrong input, if no run is good.
+    return 2 if report["failed"] and report["failed"] == report["runs"] else 0
 
 
 def _load(file: Path, *, outside: bool) -> to.Sweep:
@@ -222,19 +222,22 @@ def _text(result: to.SweepResult, report: dict[str, Any], *, kept: bool) -> str:
         metric for metric in result.metrics.values() if any(metric.name in row["metrics"] for row in report["rows"])
     ]
     heads = (f"{metric.name} ({metric.unit})" if metric.unit else metric.name for metric in metrics)
-    header: list[tables.Column | str] = [*axes, "runs", *heads]
+    counts = ["runs", "failed"] if report["failed"] else ["runs"]
+    header: list[tables.Column | str] = [*axes, *counts, *heads]
+    shown = report["rows"][:_SHOWN_POINTS]
     rows = [
         [
             *(axis.plain(row[axis.name]) for axis in result.axes),
-            str(row["runs"] - row["failed"]),
-            *(_cell(row["metrics"][metric.name]) for metric in metrics),
+            *(str(row[name]) for name in counts),
+            *(_cell(row, metric.name) for metric in metrics),
         ]
-        for row in report["rows"][:_SHOWN_POINTS]
+        for row in shown
     ]
     more = len(report["rows"]) - _SHOWN_POINTS
     were = "was" if report["reused"] == 1 else "were"
     spread = any(found["count"] > 1 for row in report["rows"] for found in row["metrics"].values())
     how = "; means ± half of their 95 % interval" if spread else ""
+    fewer = any(_is_of_fewer(row, metric.name) for row in shown for metric in metrics)
     return "\n".join(
         [
             *tables.titled(
@@ -245,28 +248,21 @@ def _text(result: to.SweepResult, report: dict[str, Any], *, kept: bool) -> str:
             "",
             *tables.table(header, rows),
             *([f"and {_counted(more, 'point')} more, in the tables"] if more > 0 else []),
+            *(["in parentheses: how many runs have a value, where others of the point have none"] if fewer else []),
             *(["", f"Tables: {report['folder']}/runs and {report['folder']}/flows (Parquet)"] if kept else []),
         ]
     )
 
 
-def _cell(interval: dict[str, Any]) -> str:
-    # Two values of which one is not finite have a mean, perhaps, and no interval; of a single run nothing is known.
-    if interval["count"] < 2:
-        return _numbers.number(interval["mean"])
-    return _numbers.interval(interval["mean"], interval["low"], interval["high"])
+def _cell(row: dict[str, Any], metric: str) -> str:
+    found = row["metrics"][metric]
+    told = _numbers.interval(found["mean"], found["low"], found["high"])
+    return f"{told} ({found['count']})" if _is_of_fewer(row, metric) else told
 
 
-def _failures(result: to.SweepResult, report: dict[str, Any]) -> int:
-    """Report failed runs; the exit code is that of wrong input if all runs failed."""
-    if not report["failed"]:
-        return 0
-    first = result.failed.row(0, named=True)
-    where = ", ".join(axis.place(first[axis.name]) for axis in result.axes)
-    all_of = report["failed"] == report["runs"]
-    count = f"all {report['failed']} runs" if all_of else f"{report['failed']} of {report['runs']} runs"
-    print(f"transorbit: {count} failed, the first at {where or 'the only point'}: {first['error']}", file=sys.stderr)
-    return 2 if all_of else 0
+def _is_of_fewer(row: dict[str, Any], metric: str) -> bool:
+    """Whether a point's mean is that of some of its good runs: the others have no value."""
+    return 0 < int(row["metrics"][metric]["count"]) < good_runs(row)
 
 
 @contextmanager

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from transorbit import _figures
 from transorbit._core import ScenarioError
 from transorbit._names import hint
-from transorbit.plots import style
+from transorbit.plots import access, style, users
 from transorbit.plots.access import access_times, plr
 from transorbit.plots.application import game, video
 from transorbit.plots.capacity import capacity
@@ -47,6 +47,8 @@ OF_ACCESS = _figures.load(_figures.OF_ACCESS)
 ALL = OF_SERIES | OF_USERS | OF_ACCESS
 #: Those that are drawn when asked for: they can be told what to show.
 CLOSE = _figures.load(_figures.CLOSE)
+# Those that need a number of something.
+_NEEDS = {"access-times": access.TIMES, "goodput-by-user": users.USERS, "completion": users.ENDED}
 
 
 def draw(name: str, result: Result, **options: Any) -> Figure | None:
@@ -69,6 +71,14 @@ def draw(name: str, result: Result, **options: Any) -> Figure | None:
         if name in OF_SERIES and name != _figures.OVERVIEW and result.series.is_empty()
         else (ALL | CLOSE)[name](result, **options)
     )
+
+
+def nothing_to_show(name: str, result: Result) -> str:
+    """Why `draw` gives None of a run, in words."""
+    off = _figures.not_recorded(name, result.scenario_toml)
+    need = None if off else _NEEDS.get(name)
+    lack = need.unmet(result) if need else ""
+    return lack or f"the run has nothing to show in this plot{off}"
 
 
 def _check_options(name: str, options: dict[str, Any]) -> None:
@@ -100,6 +110,7 @@ __all__ = [
     "goodput",
     "goodput_by_user",
     "harq",
+    "nothing_to_show",
     "numbers",
     "of_sweep",
     "of_table",

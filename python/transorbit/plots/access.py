@@ -9,6 +9,7 @@ import polars as pl
 from transorbit._flow_kinds import begun_like
 from transorbit.plots import heading, style
 from transorbit.plots.marks import distribution
+from transorbit.plots.needs import Need
 
 if TYPE_CHECKING:
     from typing import Unpack
@@ -57,23 +58,15 @@ def plr(study: PlrCurves, **look: Unpack[style.Look]) -> Figure:
 
 def access_times(result: Result, **look: Unpack[style.Look]) -> Figure | None:
     """Times to the first packet and to completion of flows over the return link, by traffic and direction."""
-    flows = [flow for flow in result.summary["flows"] if flow.get("access_kind") is not None]
-    kinds = list(dict.fromkeys(_what(flow) for flow in flows))
+    if not TIMES.is_met(result):
+        return None
+    flows, known = _flows(result), _times(result)
     ended = [flow for flow in flows if flow["completion_s"] is not None]
     opened = [flow for flow in result.summary["flows"] if flow["opened_s"] is not None]
     begun = {"first_packet_s": opened, "completion_s": begun_like(ended, opened)}
-    known = {
-        key: {
-            kind: sorted(flow[key] for flow in flows if _what(flow) == kind and flow.get(key) is not None)
-            for kind in kinds
-        }
-        for key in ("first_packet_s", "completion_s")
-    }
-    if max((len(times) for own in known.values() for times in own.values()), default=0) < _FEWEST_FLOWS:
-        return None
     title = heading.of_run(f"Return link: {result.numbers['access']['method']}", result)
     with style.plain(title=title, height=3.4, look=look) as (fig, [ax]):
-        for i, kind in enumerate(kinds):
+        for i, kind in enumerate(known["completion_s"]):
             for key, label, line in (("first_packet_s", "first packet", "-"), ("completion_s", "all", _DASHED)):
                 times = known[key][kind]
                 if len(times) >= _FEWEST_FLOWS:
@@ -84,6 +77,32 @@ def access_times(result: Result, **look: Unpack[style.Look]) -> Figure | None:
         ax.set_xlim(left=0)
         heading.above(ax)
     return fig
+
+
+def _flows(result: Result) -> list[dict[str, Any]]:
+    """The flows over the return link."""
+    return [flow for flow in result.summary["flows"] if flow.get("access_kind") is not None]
+
+
+def _times(result: Result) -> dict[str, dict[str, list[float]]]:
+    """The times to the first packet and to completion that are known, sorted, by traffic and direction."""
+    flows = _flows(result)
+    kinds = list(dict.fromkeys(_what(flow) for flow in flows))
+    return {
+        key: {
+            kind: sorted(flow[key] for flow in flows if _what(flow) == kind and flow.get(key) is not None)
+            for kind in kinds
+        }
+        for key in ("first_packet_s", "completion_s")
+    }
+
+
+#: What `access_times` needs.
+TIMES = Need(
+    fewest=_FEWEST_FLOWS,
+    of="flows of one traffic and direction over the return link that delivered a packet",
+    count=lambda result: max((len(times) for own in _times(result).values() for times in own.values()), default=0),
+)
 
 
 def _what(flow: dict[str, Any]) -> str:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from itertools import cycle
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import polars as pl
 from matplotlib.ticker import MaxNLocator
 
 from transorbit import _flow_kinds
-from transorbit.plots import heading, run, scales, style
+from transorbit.plots import heading, labels, run, scales, style
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from typing import Unpack
 
     from matplotlib.axes import Axes
@@ -18,8 +20,6 @@ if TYPE_CHECKING:
 
     from transorbit.plots.given import Result
 
-# Up to this many flows get a line each; more become a band.
-_LINES = 6
 _BINS = 600
 
 
@@ -37,6 +37,8 @@ BITRATE = State("bitrate_bps", "Bit rate played\n(Mbit/s)", 1e-6, step=True)
 LATENCY = State("latency_s", "Latency to live\n(s)")
 DOWN = State("down_delay_s", "Updates\n(ms)", 1e3)
 UP = State("up_delay_s", "Commands\n(ms)", 1e3)
+# The states of a video player, and those of a game.
+_VIDEO, _GAME = (BITRATE, BUFFER, LATENCY), (DOWN, UP)
 
 
 def says(result: Result, state: State) -> bool:
@@ -47,14 +49,14 @@ def says(result: Result, state: State) -> bool:
 
 def video(result: Result, **look: Unpack[style.Look]) -> Figure | None:
     """Draws the state of video players over time: the bit rate played, the media in the buffer, the latency to live."""
-    states = [state for state in (BITRATE, BUFFER, LATENCY) if says(result, state)]
+    states = [state for state in _VIDEO if says(result, state)]
     if not states:
         return None
     height = 1.5 + 1.4 * len(states)
     with run.figure("Video", result, look, rows=len(states), height=height) as (fig, axes):
         for state, ax in zip(states, axes, strict=True):
             panel(ax, result, state)
-        heading.above(axes[0])
+        heading.above(axes[0], axes[1:])
         fig.note = _experience(result)
     return fig
 
@@ -88,7 +90,11 @@ def game(result: Result, **look: Unpack[style.Look]) -> Figure | None:
 
 
 def panel(ax: Axes, result: Result, state: State) -> None:
-    """A state over time: a line for each flow that has it, or the median and the range of most of them."""
+    """A state over time: a line for each flow that has it, or the median and the range of most of them.
+
+    All states of a video player are drawn in the same way, and so are those of a game. A flow has its colour in all
+    panels.
+    """
     value = pl.col(state.column)
     series = run.instants(result.series, _BINS).drop_nulls(state.column)
     at = "bin" if state.step else "centre"
@@ -96,13 +102,13 @@ def panel(ax: Axes, result: Result, state: State) -> None:
     one = value.last() if state.step else value.mean()
     binned = of_bins.agg((one * state.scale).alias("value"))
     look: dict[str, Any] = {"drawstyle": "steps-post"} if state.step else {}
-    flows = binned["flow"].unique().sort()
-    if len(flows) <= _LINES:
-        drawn = result.flows.filter(pl.col("id").is_in(flows.implode()))
-        names = {flow["id"]: _name(flow) for flow in drawn.iter_rows(named=True)}
-        for flow in flows:
-            own = binned.filter(pl.col("flow") == flow).sort(at)
-            ax.plot(own[at], own["value"], label=names[flow], **look)
+    if len(_with_states(result, _VIDEO if state in _VIDEO else _GAME)) <= run.LINES:
+        colours = _colours(result)
+        drawn = result.flows.filter(pl.col("id").is_in(binned["flow"].implode()))
+        for flow in drawn.sort("id").iter_rows(named=True):
+            own = binned.filter(pl.col("flow") == flow["id"]).sort(at)
+            name = f"flow {flow['id']} ({flow['traffic']}, {labels.of_transport(flow)})"
+            ax.plot(own[at], own["value"], label=name, color=colours[flow["id"]], **look)
     else:
         of_all = pl.col("value")
         spread = binned.group_by(at).agg(
@@ -116,8 +122,17 @@ def panel(ax: Axes, result: Result, state: State) -> None:
     scales.from_zero(ax, ax.dataLim.y1)
 
 
-def _name(flow: dict[str, Any]) -> str:
-    return f"flow {flow['id']} ({flow['traffic']}, {flow['congestion'] or flow['transport']})"
+def _with_states(result: Result, states: Sequence[State]) -> list[int]:
+    """The flows that have a value of one of these states."""
+    known = [pl.col(state.column).is_not_null() for state in states if says(result, state)]
+    return result.series.filter(pl.any_horizontal(known))["flow"].unique().sort().to_list() if known else []
+
+
+def _colours(result: Result) -> dict[int, str]:
+    """The colour of each flow: that of panels with a line for each, or its own among the flows with states."""
+    few = len(result.flows) <= run.LINES
+    flows = result.flows["id"] if few else [*_with_states(result, _VIDEO), *_with_states(result, _GAME)]
+    return dict(zip(flows, cycle(style.CYCLE), strict=False))
 
 
 def _experience(result: Result) -> str:

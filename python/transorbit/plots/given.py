@@ -18,6 +18,7 @@ class Result(Protocol):
     """A run, as `transorbit.Result`."""
 
     captures: dict[str, Path]
+    scenario_toml: str
 
     @property
     def summary(self) -> dict[str, Any]:

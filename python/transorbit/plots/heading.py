@@ -141,9 +141,17 @@ def footnote(figure: Figure, text: str) -> None:
     figure.supxlabel(lines, fontsize=size, color=mpl.rcParams["axes.edgecolor"])
 
 
-def above(ax: Axes) -> None:
-    """Put the legend of a panel above it, out of the data's way; it is placed when the figure is finished."""
+def above(ax: Axes, others: Sequence[Axes] = ()) -> None:
+    """Put the legend of a panel above it, out of the data's way; it is placed when the figure is finished.
+
+    It also has what `others` draw under names that the panel does not have.
+    """
     handles, labels = ax.get_legend_handles_labels()
+    for other in others:
+        for handle, label in zip(*other.get_legend_handles_labels(), strict=True):
+            if label not in labels:
+                handles.append(handle)
+                labels.append(label)
     room = _room(ax)
     ax.legend(
         handles,
@@ -228,7 +236,8 @@ def _room(ax: Axes) -> float:
 
 
 def _labels(ax: Axes) -> list[str]:
-    return ax.get_legend_handles_labels()[1] if ax.get_legend() else []
+    legend = ax.get_legend()
+    return [text.get_text() for text in legend.get_texts()] if legend else []
 
 
 def _rows(ax: Axes) -> int:

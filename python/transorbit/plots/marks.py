@@ -109,8 +109,7 @@ def lines(p: Panels, ours: pl.DataFrame, theirs: pl.DataFrame | None) -> None:
             ax.fill_between(own["\0at"], bottom, top, color=look["color"], alpha=0.2, linewidth=0)
             look["markevery"] = max(len(own) // 10, 1)
         elif (top > bottom).any():
-            reach = [(middle - bottom).to_list(), (top - middle).to_list()]
-            bars = ax.errorbar(own["\0at"], middle, yerr=reach, ecolor=look["color"], **ERROR_BAR)
+            bars = ax.errorbar(own["\0at"], middle, yerr=reach(middle, bottom, top), ecolor=look["color"], **ERROR_BAR)
             drawn += [*bars.lines[1], *bars.lines[2]]
         drawn += ax.plot(own["\0at"], middle, **look)
         if numeric and len(drawn) > 1:
@@ -140,9 +139,8 @@ def bars(p: Panels, ours: pl.DataFrame, theirs: pl.DataFrame | None) -> None:
         middle, bottom, top = (own[name] / unit for name in (mean, low, high))
         ax.bar(own["\0at"] + left, middle, slot * part * 0.94, align="edge", **_fill(index))
         if (top > bottom).any():
-            reach = [(middle - bottom).to_list(), (top - middle).to_list()]
             center = own["\0at"] + left + slot * part * 0.47
-            ax.errorbar(center, middle, yerr=reach, ecolor=style.BLACK, **ERROR_BAR)
+            ax.errorbar(center, middle, yerr=reach(middle, bottom, top), ecolor=style.BLACK, **ERROR_BAR)
         if theirs is not None:
             points = _placed(p.rows(theirs, panel, by), x, at)
             ax.bar(
@@ -286,6 +284,11 @@ def _published(p: Panels, theirs: pl.DataFrame | None) -> Iterator[tuple[Axes, p
         points = p.rows(theirs, panel, by)
         if len(points):
             yield ax, points, look | _PUBLISHED | {"color": color}
+
+
+def reach(middle: pl.Series, low: pl.Series, high: pl.Series) -> list[list[float]]:
+    """How far the intervals of points go below and above their means; NaN, which is not drawn, where there is none."""
+    return [side.fill_null(float("nan")).to_list() for side in (middle - low, high - middle)]
 
 
 def look_of(index: int, *, dashes: bool, joined: bool) -> dict[str, Any]:

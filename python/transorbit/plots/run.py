@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from transorbit import _numbers
-from transorbit.plots import heading, scales, style
+from transorbit.plots import heading, labels, scales, style
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from transorbit.plots.given import Result
 
 # Up to this many flows get a line each; more become a band.
-_LINES = 6
+LINES = 6
 # Time bins of averages, at most and at least.
 _BINS = 300
 _FEWEST_BINS = 40
@@ -31,14 +31,15 @@ _DECODED = ("#c6dbef", "#7fb2d9", "#3a7fb8", "#0b4a86", "#062b52", "#041c36")
 def goodput(result: Result, **look: Unpack[style.Look]) -> Figure | None:
     """Bytes handed to the receiving application over time, all together and each flow."""
     flows = len(result.flows)
-    series = _goodput_series(result)
+    samples = _goodput_samples(result)
+    series = _of_flows(samples, pl.col("goodput_bps").mean())
     spread = _spread(series, "goodput_bps")
     # Where most flows rest at every instant, a panel of their range would be empty.
-    moving = flows > _LINES and _highest(spread, "median") > 0
+    moving = flows > LINES and _highest(spread, "median") > 0
     highest = _highest(spread, "high") if moving else 0.0
     rows = 2 if highest else 1
     with figure("Goodput", result, look, rows=rows, height=1.5 + 1.5 * rows) as (fig, axes):
-        goodput_panel(axes[0], result, series, each=flows <= _LINES)
+        goodput_panel(axes[0], result, samples, each=flows <= LINES)
         axes[0].set_ylabel("Goodput (Mbit/s)" if rows == 1 else "All flows (Mbit/s)")
         if highest:
             # In the panel of the sum they would lie on the axis.
@@ -48,15 +49,15 @@ def goodput(result: Result, **look: Unpack[style.Look]) -> Figure | None:
             axes[1].set_ylim(bottom=0)
             heading.above(axes[1])
         heading.above(axes[0])
-        fig.note = at_once(result, series)
+        fig.note = at_once(result, samples)
     return fig
 
 
-def at_once(result: Result, series: pl.DataFrame | None = None) -> str:
+def at_once(result: Result, samples: pl.DataFrame | None = None) -> str:
     """A note where the goodput of the downloads exceeds what the last hop carries, and empty elsewhere."""
-    series = _goodput_series(result) if series is None else series
+    samples = _goodput_samples(result) if samples is None else samples
     down = result.flows.filter(pl.col("direction") == "down")["id"]
-    total = series.filter(pl.col("flow").is_in(down.implode())).group_by("time_s").agg(pl.sum("goodput_bps"))
+    total = _together(samples.filter(pl.col("flow").is_in(down.implode())))
     rate = _highest(result.series, "coded_bps") / 1e6
     exceeds = rate and _highest(total, "goodput_bps") > 1.02 * rate
     return "Goodput above the link's rate: bytes that waited behind a loss arrive at once" if exceeds else ""
@@ -133,19 +134,27 @@ def queue_delay(result: Result, **look: Unpack[style.Look]) -> Figure | None:
     return fig
 
 
-def goodput_panel(ax: Axes, result: Result, series: pl.DataFrame | None = None, *, each: bool = False) -> None:
-    """The goodput of all flows together and its mean, perhaps of `each` too."""
-    series = _goodput_series(result) if series is None else series
-    flows, mean = len(result.flows), result.goodput_bps / 1e6
-    total = series.group_by("time_s", maintain_order=True).agg(pl.col("goodput_bps").sum()).sort("time_s")
+def goodput_panel(ax: Axes, result: Result, samples: pl.DataFrame | None = None, *, each: bool = False) -> None:
+    """The goodput of all flows together and its mean, perhaps of `each` too.
+
+    The mean of a single flow is that of the summary, over the time of the flow.
+    """
+    samples = _goodput_samples(result) if samples is None else samples
+    flows = len(result.flows)
+    total = _together(samples)
     if flows > 1 or not each:
         label = f"all {flows} flows" if flows > 1 else "goodput"
         ax.plot(total["time_s"], total["goodput_bps"], color=style.BLACK if each else style.BLUE, label=label)
     if each:
-        _lines(ax, series, "goodput_bps", result)
-    ax.axhline(
-        mean, color=style.GREY, linewidth=0.9, linestyle=(0, (4, 3)), label=f"mean {_numbers.number(mean, 3)} Mbit/s"
-    )
+        _lines(ax, _of_flows(samples, pl.col("goodput_bps").mean()), "goodput_bps", result)
+    until, mean, life = result.numbers["simulated_s"], result.goodput_bps / 1e6, {}
+    if flows == 1 and until:
+        mean = (result.flows["goodput_bps"][0] or 0.0) / 1e6
+        _, begin, end = _lives(result).row(0)
+        # As shares of the time axis, which ends with the run.
+        life = {"xmin": begin / until, "xmax": min(end / until, 1.0)}
+    name = f"mean {_numbers.number(mean, 3)} Mbit/s"
+    ax.axhline(mean, **life, color=style.GREY, linewidth=0.9, linestyle=(0, (4, 3)), label=name)
     ax.set_ylim(bottom=0)
 
 
@@ -180,12 +189,36 @@ def _decoded(result: Result) -> list[str]:
     return [name for name in result.series.columns if name.startswith("decoded_")]
 
 
-def _goodput_series(result: Result) -> pl.DataFrame:
-    """Each flow's goodput in Mbit/s; an average over two round trips at least, for a loss holds back as much."""
+def _goodput_samples(result: Result) -> pl.DataFrame:
+    """Each flow's goodput in Mbit/s, with the time bin of each sample; of a few flows until each has ended.
+
+    Of many the flows that rest are part of the range. A bin lasts two round trips at least, for a loss holds back as
+    much.
+    """
     seconds = result.numbers["simulated_s"]
     least = min(2 * _highest(result.flows, "rtt_mean_s"), seconds / _FEWEST_BINS)
     bins = int(min(_BINS, seconds / least)) if least > 0 else _BINS
-    return _of_flows(intervals(result.series, bins), pl.col("goodput_bps").mean() / 1e6)
+    samples = intervals(result.series, bins).with_columns(pl.col("goodput_bps") / 1e6)
+    if len(result.flows) > LINES:
+        return samples
+    begun, lives = pl.col("time_s").shift(1, fill_value=0.0).over("flow"), _lives(result)
+    # Not the interval that begins where a flow ends, but for the rounding of its end.
+    return samples.join(lives, on="flow", maintain_order="left").filter(begun < pl.col("ended_s") - 1e-9)
+
+
+def _lives(result: Result) -> pl.DataFrame:
+    """`flow`, `opened_s` and `ended_s`: the time that its goodput is over; one that got nothing has no end."""
+    # Results of an earlier version lack the column.
+    opened_s = pl.col("opened_s").fill_null(0.0) if "opened_s" in result.flows.columns else pl.lit(0.0)
+    life_s = 8 * pl.col("delivered_bytes") / pl.col("goodput_bps")
+    ended_s = (opened_s + life_s).fill_nan(None).fill_null(float("inf"))
+    return result.flows.select(pl.col("id").alias("flow"), opened_s.alias("opened_s"), ended_s.alias("ended_s"))
+
+
+def _together(samples: pl.DataFrame) -> pl.DataFrame:
+    """The goodput of all flows together in each bin: one that has ended adds nothing to it."""
+    total = pl.col("goodput_bps").sum() / pl.col("time_s").n_unique()
+    return samples.group_by("centre").agg(total).rename({"centre": "time_s"}).sort("time_s")
 
 
 def _window_series(result: Result) -> pl.DataFrame:
@@ -259,12 +292,12 @@ def _stack(ax: Axes, shares: pl.DataFrame) -> None:
 def _lines(ax: Axes, series: pl.DataFrame, column: str, result: Result, *, label: str | None = None) -> float:
     """A line for each flow, or the median and the range of most of them; gives the highest value drawn, 1 without."""
     flows = result.flows
-    if len(flows) <= _LINES:
+    if len(flows) <= LINES:
         for index, flow in enumerate(flows.iter_rows(named=True)):
             own = series.filter(pl.col("flow") == flow["id"])
             if own[column].is_null().all() or own[column].is_nan().all():
                 continue
-            name = f"flow {flow['id']} ({flow['congestion'] or flow['transport']})"
+            name = f"flow {flow['id']} ({labels.of_transport(flow)})"
             # A flow has its colour in all panels, also in one that has nothing of those before it.
             ax.plot(
                 own["time_s"], own[column], color=style.CYCLE[index], label=label if label and len(flows) == 1 else name

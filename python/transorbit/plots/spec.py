@@ -100,7 +100,7 @@ def check(spec: Spec, frame: pl.DataFrame, published: pl.DataFrame | None) -> No
 
 
 def summary(spec: Spec, frame: pl.DataFrame, *, has_shares: bool = False) -> pl.DataFrame:
-    """A row for each point that is drawn: the keys, then its numbers.
+    """A row for each point that is drawn: the keys, then its numbers. One value has no interval: its ends are null.
 
     Args:
         has_shares: whether the frame has a column `share`: the percent of a distribution with at most a value.
@@ -119,8 +119,8 @@ def summary(spec: Spec, frame: pl.DataFrame, *, has_shares: bool = False) -> pl.
     mean, low, high, count = spec.stats
     points = groups.drop("\0values").with_columns(
         pl.Series(mean, [one.mean for one in found], pl.Float64),
-        pl.Series(low, [one.low for one in found], pl.Float64),
-        pl.Series(high, [one.high for one in found], pl.Float64),
+        pl.Series(low, [one.low if one.count > 1 else None for one in found], pl.Float64),
+        pl.Series(high, [one.high if one.count > 1 else None for one in found], pl.Float64),
         pl.Series(count, [one.count for one in found], pl.Int64),
     )
     return points.filter(pl.col(mean).is_finite())

@@ -75,8 +75,8 @@ def _points(p: marks.Panels, points: pl.DataFrame) -> None:
         look = marks.look_of(index, dashes=False, joined=bool(p.spec.along))
         x, y = own["x_mean"] / unit_x, own[mean] / unit_y
         reach: Any = {
-            "xerr": [(x - own["x_low"] / unit_x).to_list(), (own["x_high"] / unit_x - x).to_list()],
-            "yerr": [(y - own[low] / unit_y).to_list(), (own[high] / unit_y - y).to_list()],
+            "xerr": marks.reach(x, own["x_low"] / unit_x, own["x_high"] / unit_x),
+            "yerr": marks.reach(y, own[low] / unit_y, own[high] / unit_y),
         }
         ax.errorbar(x, y, **reach, ecolor=look["color"], **marks.ERROR_BAR)
         ax.plot(x, y, **look | _JOINED)

@@ -12,7 +12,8 @@ from transorbit import _numbers
 from transorbit._flow_kinds import begun_like, what_it_runs
 from transorbit.plots import heading, style
 from transorbit.plots.marks import distribution
-from transorbit.plots.scales import plain
+from transorbit.plots.needs import Need
+from transorbit.plots.scales import from_zero, plain
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
     from transorbit.plots.given import Result
 
-# Fewer users are better read off the summary.
+# Fewer users or transfers are better read off the summary.
 _FEWEST_USERS = 3
 _MANY_POINTS = 300
 _DASHED = (0, (4, 3))
@@ -34,12 +35,9 @@ _FAR = 20
 
 def goodput_by_user(result: Result, **look: Unpack[style.Look]) -> Figure | None:
     """The share of the users who got at most a goodput."""
-    # Results of an earlier version lack the column.
-    if "opened_s" not in result.flows.columns:
+    if not USERS.is_met(result):
         return None
     kbps = [value / 1e3 for value in _goodput_of_users(result).sort()]
-    if len(kbps) < _FEWEST_USERS:
-        return None
     scale, unit = (1e3, "Mbit/s") if kbps[-1] >= 1e4 else (1.0, "kbit/s")
     users = result.numbers["users"]
     with style.plain(title=heading.of_run("Goodput by user", result), look=look) as (fig, [ax]):
@@ -61,45 +59,57 @@ def goodput_by_user(result: Result, **look: Unpack[style.Look]) -> Figure | None
 
 
 def voice(result: Result, **look: Unpack[style.Look]) -> Figure | None:
-    """The mean opinion score of each voice, the worst first, and the delay and jitter behind it."""
+    """The mean opinion score of each voice, the worst first; behind it its packets not played, its delay and jitter."""
     voices = result.reports("voice")
     if voices.is_empty():
         return None
-    flows = result.flows.join(voices.select("flow", "mouth_to_ear_s"), left_on="id", right_on="flow")
-    flows = flows.sort("mos", maintain_order=True)
-    rank = range(1, len(flows) + 1)
-    marker: dict[str, Any] = {"linestyle": "none", "markersize": 4 if len(flows) <= _MANY_POINTS else 2}
-    with style.plain(title=heading.of_run("Voice, flow by flow", result), rows=2, height=4.6, look=look) as (
+    heard = voices.select("flow", "mouth_to_ear_s", pl.col("loss_ratio").alias("not_played"))
+    flows = result.flows.join(heard, left_on="id", right_on="flow").sort("mos", maintain_order=True)
+    # What is not played was lost on the way or came late.
+    flows = flows.with_columns((pl.col("not_played") - pl.col("loss_ratio")).clip(lower_bound=0).alias("late"))
+    with style.plain(title=heading.of_run("Voice, flow by flow", result), rows=3, height=6.2, look=look) as (
         fig,
-        [top, low],
+        [top, middle, low],
     ):
-        top.plot(rank, flows["mos"], marker="o", color=style.BLUE, clip_on=False, **marker)
+        _by_rank(top, flows, ("", "mos", "o", style.BLUE), scale=1.0)
         top.set_ylabel("Mean opinion score")
         # The scale of the E-model ends at 4.5 (ITU-T G.107).
         top.set_ylim(1, _HIGHEST_SCORE)
         top.set_yticks([1, 2, 3, 4, _HIGHEST_SCORE])
-        for label, key, shape, color in (
+        for shares in (("lost", "loss_ratio", "o", style.BLUE), ("late", "late", "^", style.RED)):
+            _by_rank(middle, flows, shares, scale=100.0)
+        middle.set_ylabel("Not played\n(% of packets)")
+        from_zero(middle, middle.dataLim.y1)
+        for times in (
             ("mouth to ear", "mouth_to_ear_s", "^", style.RED),
             ("one way, 95 %", "one_way_delay_p95_s", "s", style.SKY),
             ("one way, mean", "one_way_delay_mean_s", "o", style.BLUE),
             ("jitter", "jitter_s", "v", style.GREEN),
         ):
-            known = {n: 1e3 * time for n, time in zip(rank, flows[key], strict=True) if time is not None}
-            low.plot([*known], [*known.values()], marker=shape, color=color, label=label, **marker)
+            _by_rank(low, flows, times, scale=1e3)
         low.set_ylabel("Time (ms)")
         low.set_ylim(bottom=0)
         low.set_xlabel("Flows, the lowest score first")
         low.set_xlim(0.5, len(flows) + 0.5)
         low.xaxis.set_major_locator(MaxNLocator(integer=True))
-        heading.above(low)
+        for ax in (middle, low):
+            heading.above(ax)
     return fig
+
+
+def _by_rank(ax: Axes, flows: pl.DataFrame, points: tuple[str, str, str, str], *, scale: float) -> None:
+    """A point for each flow that has a value, in their order: its name, column, marker and colour."""
+    name, column, marker, color = points
+    known = {rank: scale * value for rank, value in enumerate(flows[column], start=1) if value is not None}
+    look: dict[str, Any] = {"linestyle": "none", "markersize": 4 if len(flows) <= _MANY_POINTS else 2, "clip_on": False}
+    ax.plot([*known], [*known.values()], marker=marker, color=color, label=name or None, **look)
 
 
 def completion(result: Result, **look: Unpack[style.Look]) -> Figure | None:
     """The completion times of transfers, by their size."""
-    done = [flow for flow in result.summary["flows"] if flow.get("completion_s") is not None]
-    if len(done) < _FEWEST_USERS:
+    if not ENDED.is_met(result):
         return None
+    done = _ended(result)
     begun = begun_like(done, result.summary["flows"])
     kinds = list(dict.fromkeys(what_it_runs(flow) for flow in done))
     sizes = {flow["size_bytes"] for flow in begun if flow["size_bytes"] is not None}
@@ -148,13 +158,26 @@ def _of_one_size(result: Result, done: list[dict[str, Any]], begun: list[dict[st
     return fig
 
 
+def _ended(result: Result) -> list[dict[str, Any]]:
+    """The transfers that ended."""
+    return [flow for flow in result.summary["flows"] if flow.get("completion_s") is not None]
+
+
 def _goodput_of_users(result: Result) -> pl.Series:
     """Bits per second of each user who has opened a flow, from the first one's opening to the end of the run."""
+    # Results of an earlier version lack the column.
+    if "opened_s" not in result.flows.columns:
+        return pl.Series([], dtype=pl.Float64)
     opened = result.flows.drop_nulls("opened_s")
     users = opened.group_by("user", maintain_order=True).agg(pl.sum("delivered_bytes"), pl.min("opened_s"))
     since_s = result.numbers["simulated_s"] - pl.col("opened_s")
     goodput = pl.when(since_s > 0).then(pl.col("delivered_bytes") * 8 / since_s).otherwise(0.0)
     return users.select(goodput.alias("goodput_bps")).to_series()
+
+
+#: What `goodput_by_user` and `completion` need.
+USERS = Need(_FEWEST_USERS, "users who opened a flow", lambda result: len(_goodput_of_users(result)))
+ENDED = Need(_FEWEST_USERS, "ended transfers", lambda result: len(_ended(result)))
 
 
 def _horizontal(ax: Axes, values: Sequence[float]) -> None:

@@ -11,6 +11,7 @@ from transorbit._numbers import counted
 from transorbit._numbers import on_page as number
 from transorbit.report import differences, text
 from transorbit.report.page import Axis, Cell, Explorer, Measure, Page, Tile, interval
+from transorbit.sweep.result import good_runs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -78,7 +79,7 @@ def _warnings(result: SweepResult) -> Iterator[str]:
 
 
 def _tiles(result: SweepResult, rows: list[_Row]) -> Iterator[Tile]:
-    counts = sorted({row["runs"] - row["failed"] for row in rows})
+    counts = sorted({good_runs(row) for row in rows})
     each = f"{counts[0]} to {counts[-1]} each" if len(counts) > 1 else f"{counts[0] if counts else 0} each"
     yield Tile("Points", number(len(result.sweep.points)), "", f"{_count(len(result.axes), 'axis', 'axes')}")
     failed = len(result.failed)
@@ -127,13 +128,19 @@ def _explorer(result: SweepResult, axes: list[sweeps.Axis], names: list[str], ro
     for row in rows:
         at = [index[row[axis.name]] for axis, index in zip(axes, indices, strict=True)]
         told = [row["metrics"].get(name, {}) for name in names]
-        values = [None if one.get("mean") is None else (one["mean"], one["low"], one["high"]) for one in told]
+        values = [None if one.get("mean") is None else _with_ends(one) for one in told]
         points.append((at, values))
     return Explorer(
         axes=[Axis(axis.name, differences.title(axis), _values(axis), differences.numeric(axis)) for axis in axes],
         measures=[Measure(name, result.metrics[name].title) for name in names],
         points=points,
     )
+
+
+def _with_ends(metric: dict[str, Any]) -> tuple[float, float, float]:
+    """Mean and interval; without one, as of a single run, the mean stands for its ends."""
+    mean, low, high = metric["mean"], metric["low"], metric["high"]
+    return mean, mean if low is None else low, mean if high is None else high
 
 
 def _drawings(result: SweepResult, axes: list[sweeps.Axis], names: list[str]) -> Iterator[tuple[str, str, str]]:
@@ -175,7 +182,7 @@ def _means(made: Page, result: SweepResult, rows: list[_Row]) -> None:
     table: list[list[object]] = [
         [
             *(differences.level_cell(row[axis.name]) for axis in result.axes),
-            row["runs"] - row["failed"],
+            good_runs(row),
             *(_interval(row, name) for name in names),
         ]
         for row in rows[:_ROWS]

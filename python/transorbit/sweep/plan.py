@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 _KEYS = (
     "title", "scenario", "files", "seed", "replications", "set", "precision", "warm_up", "axes", "metrics", "only",
 )  # fmt: skip
+# What only the sweep has: a scenario has a title and a seed too, and `_settings` says why none sets the seed.
+_OWN = frozenset(_KEYS) - {"title", "seed"}
 _LARGEST_SEED = 10**9
 # Seeds of replications are MOST_REPLICATIONS * seed + r: those of two roots never meet.
 MOST_REPLICATIONS = 1000
@@ -385,6 +387,9 @@ def _too_few(count: int) -> str:
 
 def _settings(given: object, groups: Sequence[Group]) -> dict[str, Any]:
     settings = axes.flattened("set", given)
+    for key in settings:
+        if (own := key.partition(".")[0]) in _OWN:
+            raise ScenarioError(f"set: {own} is the sweep's own key and stands in its file: set changes the scenario")
     for group in groups:
         if both := settings.keys() & group.keys:
             raise ScenarioError(f"set: {min(both)} is what the axis {group.axes[0].name} varies")

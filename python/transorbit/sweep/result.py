@@ -19,11 +19,12 @@ from transorbit.sweep.plan import SweepPlan
 from transorbit.sweep.store import Store
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     import polars as pl
     from matplotlib.figure import Figure
 
+    from transorbit.statistics import Interval
     from transorbit.sweep.axes import Axis
     from transorbit.sweep.metrics import Metric
     from transorbit.sweep.run import Progress
@@ -139,8 +140,8 @@ class SweepResult:
     def means(self) -> list[dict[str, Any]]:
         """For each point: `point`, its axes, `runs`, `failed`, and `metrics`: mean, 95 % interval and count by name.
 
-        A mean is None where there is no value, or one that is no number (0 / 0). One value has no interval: both of its
-        ends are the mean.
+        `runs` counts the runs that failed as well, `failed` those alone. A mean is None where there is no value, or one
+        that is no number (0 / 0). The ends of an interval are None where there are less than two values.
         """
         import polars as pl
 
@@ -154,28 +155,29 @@ class SweepResult:
             for name, metric in self.metrics.items():
                 values = own[name].drop_nulls()
                 if values.dtype.is_numeric() or values.dtype == pl.Boolean:
-                    interval = mean_interval(values.cast(pl.Float64), limits=metric.limits)
-                    numbers = {"mean": interval.mean, "low": interval.low, "high": interval.high}
-                    known = {key: number if math.isfinite(number) else None for key, number in numbers.items()}
-                    row["metrics"][name] = {**known, "count": interval.count}
+                    row["metrics"][name] = _of_values(mean_interval(values.cast(pl.Float64), limits=metric.limits))
             rows.append(row)
         return rows
 
     @property
     def warnings(self) -> list[str]:
         """The doubts about the numbers: each a line for people."""
-        told = [*self.sweep.changed_inputs, *self._imprecise(), *self._left_out()]
-        if "steady_too_short" not in self.flows.columns:
-            return told
-        short = self.flows.filter(self.flows["steady_too_short"])
-        if short.is_empty():
-            return told
-        first = short.row(0, named=True)
         return [
-            *told,
-            f"warm_up: MSER-5 leaves out half the series or more of {len(short)} of {len(self.flows)} flows, "
-            f"the first at {self._place(first)}: the run is too short to tell where its warm-up ends",
+            *self.sweep.changed_inputs,
+            *self._failures(),
+            *self._imprecise(),
+            *self._left_out(),
+            *self._too_short(),
         ]
+
+    def _failures(self) -> list[str]:
+        """The runs that failed, and the error of the first."""
+        if self.failed.is_empty():
+            return []
+        failed, runs = len(self.failed), len(self.runs)
+        first = self.failed.row(0, named=True)
+        count = f"all {runs} runs" if failed == runs else f"{failed} of {runs} runs"
+        return [f"{count} failed, the first at {self._place(first)}: {first['error']}"]
 
     def _imprecise(self) -> list[str]:
         """The points whose interval is wider than asked for, with as many replications as allowed."""
@@ -202,23 +204,39 @@ class SweepResult:
         ]
 
     def _left_out(self) -> list[str]:
-        """The metrics without a value in some runs of a point, such as the completion of what has not ended."""
+        """The metrics without a value in some runs of a point, such as the completion of what has not ended.
+
+        A metric that each point has in all of its runs or in none is not among them.
+        """
         import polars as pl
 
         ok = self.runs.filter(pl.col("status") == "ok")
-        # Where no run of a point has a value, none is left out.
-        absent = {
-            name: ok.filter(pl.col(name).is_null() & pl.col(name).is_not_null().any().over("point"))
-            for name in self.metrics
-            if ok[name].dtype.is_numeric() or ok[name].dtype == pl.Boolean
-        }
-        told = [f"{name} ({len(runs)}, the first at {self._place(runs.row(0, named=True))})"
-                for name, runs in absent.items() if len(runs)]  # fmt: skip
+        told = []
+        for name in self.metrics:
+            has = pl.col(name).is_not_null()
+            without, empty = ok.filter(~has), ok.filter(~has.any().over("point"))
+            if not (ok[name].dtype.is_numeric() or ok[name].dtype == pl.Boolean) or len(without) == len(empty):
+                continue
+            first, points = self._place(without.row(0, named=True)), empty["point"].n_unique()
+            none = f"; {_numbers.counted(points, 'point has', 'points have')} none at all" if points else ""
+            told.append(f"{name} ({len(without)}, the first at {first}{none})")
         if not told:
             return []
         return [
             f"of {_numbers.counted(len(ok), 'run')} some have no value: {', '.join(told)}; means and differences are "
             "of the others, which may be no fair sample"
+        ]
+
+    def _too_short(self) -> list[str]:
+        """The flows whose warm-up ends too late to tell where."""
+        if "steady_too_short" not in self.flows.columns:
+            return []
+        short = self.flows.filter(self.flows["steady_too_short"])
+        if short.is_empty():
+            return []
+        return [
+            f"warm_up: MSER-5 leaves out half the series or more of {len(short)} of {len(self.flows)} flows, "
+            f"the first at {self._place(short.row(0, named=True))}: the run is too short to tell where its warm-up ends"
         ]
 
     def _place(self, row: dict[str, Any]) -> str:
@@ -313,6 +331,18 @@ class SweepResult:
 
     def __repr__(self) -> str:
         return f"SweepResult({self.title!r}, {len(self.sweep.points)} points, {len(self.runs)} runs)"
+
+
+def good_runs(row: Mapping[str, Any]) -> int:
+    """The runs of a row of `SweepResult.means` that did not fail."""
+    return int(row["runs"] - row["failed"])
+
+
+def _of_values(interval: Interval) -> dict[str, Any]:
+    """Mean, interval and count of a metric as `SweepResult.means` has them."""
+    ends = {"low": interval.low, "high": interval.high} if interval.count > 1 else {"low": math.nan, "high": math.nan}
+    known = {name: end if math.isfinite(end) else None for name, end in {"mean": interval.mean, **ends}.items()}
+    return {**known, "count": interval.count}
 
 
 def freeze(sweep: SweepPlan, directory: str | Path) -> Path:
