@@ -86,7 +86,7 @@ pub(super) fn queue_warning(config: &ScenarioConfig, plans: &[FlowPlan], base_rt
         (packets < FEW_PACKETS).then(|| {
             format!(
                 "last_hop.{of_class}scheduler.buffer: each of {users} users has a queue of {size}, and a full packet \
-                 of flows.{i} has {full} B: most of what TCP sends at once is dropped, and it does not fill the link"
+                 of flows.{i} has {full} B: most of what is sent at once is dropped, and the link is not filled"
             )
         })
     })
