@@ -276,7 +276,7 @@ def test_the_scenarios_duration_ends_the_command(scenario: Path) -> None:
             "packets of at most 60 B fit, IPv4 needs 68 B",
         ),
         (["--spin", "soon", "--", "true"], '--spin: "soon" is not a duration'),
-        (["--flow", "0", "--", "true"], "flow: 0 was given, and flow 0 has the transport external already"),
+        (["--flow", "0", "--", "true"], "flow: 0 was given, and an entry of flows has the transport external already"),
         (["--at", "moon", "--", "true"], "one of server, user, users, user-0 is expected"),
     ],
 )

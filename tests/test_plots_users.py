@@ -33,6 +33,24 @@ def test_packets_that_came_late_are_behind_the_score_of_a_call() -> None:
     assert lost.get_ydata() == pytest.approx((100 * flows["loss_ratio"]).to_list())
 
 
+# What waits for the congestion window comes after that.
+LATE = {"kind": "fixed", "delay": "30 ms"}
+
+
+def test_packets_of_a_call_are_its_datagrams_also_in_quic(lab: to.Scenario) -> None:
+    call = {"kind": "voice", "rate": "400 kbit/s", "packet": "60 B"}
+    flows = [{"transport": {"kind": "quic", "datagrams": True}, "traffic": {**call, "playout": LATE}}]
+    result = lab.replace({"duration": "10 s", "last_hop.rate": "200 kbit/s", "flows": flows}).run()
+    figure = plots.voice(result)
+    assert figure is not None
+    [lost], [late] = (line.get_ydata() for line in figure.axes[1].lines)
+
+    [told] = result.reports("voice").to_dicts()
+    assert told["received_packets"] > 2 * result.flows["received_packets"][0], "several in a packet"
+    assert lost + late == pytest.approx(100 * told["loss_ratio"])
+    assert min(lost, late) > 0
+
+
 def test_figures_of_transfers_and_users_say_how_many_they_need(
     here: Path, command: Callable[..., Outcome], lab: to.Scenario
 ) -> None:

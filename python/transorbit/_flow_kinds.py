@@ -1,4 +1,4 @@
-"""The kind of a flow, by the columns that have a value in its row of a summary, and what flows of a kind got."""
+"""The kind of a flow, by the columns that have a value in its row of a summary, and the flows that are transfers."""
 
 from __future__ import annotations
 
@@ -53,6 +53,8 @@ def transfers(flows: pl.DataFrame) -> Iterator[tuple[int | None, pl.Series]]:
     """
     import polars as pl
 
+    if "size_bytes" not in flows.columns:  # a result of an earlier version
+        flows = flows.with_columns(pl.lit(None, pl.Float64).alias("size_bytes"))
     sized = flows.drop_nulls(["size_bytes", "opened_s"])
     if len(sized):
         yield len(sized), sized["completion_s"].drop_nulls()
@@ -61,14 +63,5 @@ def transfers(flows: pl.DataFrame) -> Iterator[tuple[int | None, pl.Series]]:
         yield None, ended
 
 
-def mean_of_reports(reports: pl.DataFrame, mean: str, count: str) -> float | None:
-    """The mean over all that reports counted, of the mean and the count in each; None where nothing was counted."""
-    import polars as pl
-
-    known = reports.drop_nulls(mean)
-    total = known.select(pl.col(count).sum()).item()
-    return float((known[mean] * known[count]).sum()) / total if total else None
-
-
 def _alike(flow: Mapping[str, Any]) -> tuple[object, ...]:
-    return what_it_runs(flow), flow["traffic"], flow["direction"], flow["size_bytes"] is None
+    return what_it_runs(flow), flow["traffic"], flow["direction"], flow.get("size_bytes") is None

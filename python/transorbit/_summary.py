@@ -115,3 +115,12 @@ def _lines(record: _core.Record) -> Iterator[str]:
 def json_of(value: object) -> str:
     """The text of a value in the files of a result."""
     return json.dumps(value, indent=2, ensure_ascii=False) + "\n"
+
+
+def mean_of_reports(reports: pl.DataFrame, mean: str, count: str) -> float | None:
+    """The mean over all that reports counted, of the mean and the count in each; None where nothing was counted."""
+    import polars as pl
+
+    known = reports.drop_nulls(mean)
+    total = known.select(pl.col(count).sum()).item()
+    return float((known[mean] * known[count]).sum()) / total if total else None

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from transorbit import _flow_kinds, _numbers, _open
+from transorbit import _flow_kinds, _numbers, _open, _summary
 from transorbit._core import ScenarioError
 from transorbit._names import hint_or_all
 from transorbit._numbers import NONE
@@ -183,7 +183,7 @@ def _of_transfers(value: Callable[[int | None, pl.Series], Any]) -> Callable[[Re
 
 def _page_load(result: Result) -> float | None:
     web = result.reports("web")
-    return None if web.is_empty() else _flow_kinds.mean_of_reports(web, "load_mean_s", "pages")
+    return None if web.is_empty() else _summary.mean_of_reports(web, "load_mean_s", "pages")
 
 
 def _harq(result: Result) -> dict[str, Any]:
@@ -253,7 +253,7 @@ def _sweep(
         raise UsageError(f"compare: {folder}: {told or spread}")
     if lacks := result.incomplete:
         print(f"transorbit: {lacks}", file=sys.stderr)
-    for warning in result.warnings:
+    for warning in result.doubts:
         print(f"transorbit: warning: {warning}", file=sys.stderr)
     if as_json:
         print(json.dumps({name: _rows(one) for name, one in known.items()}, indent=2, allow_nan=False), flush=True)

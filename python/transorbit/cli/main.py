@@ -23,8 +23,8 @@ _LONGEST, _END = 1000, 200
 # The core's error on a name in a scenario that nobody has registered, and what helps.
 _UNREGISTERED, _PLUGIN = "no script has registered", "; --plugin FILE runs the Python file that registers it"
 
-# What options take whose value has two parts.
-_PAIRS = {"--set": "KEY=VALUE", "--only": "AXIS=VALUE"}
+# The form of an option's value that has two parts.
+_PAIRS = {"--set": "KEY=VALUE", "--only": "AXIS=VALUE", "--dscp": "CODEPOINT=CLASS"}
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -6,7 +6,7 @@ import sys
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from transorbit import _columns, _flow_kinds
+from transorbit import _columns, _flow_kinds, _summary
 from transorbit._numbers import NONE, counted, decimals, delay, delay_unit, number, percent, quantity, rate, several
 from transorbit.cli.tables import facts, table, titled
 
@@ -290,11 +290,11 @@ def _pages(users: pl.DataFrame) -> Iterator[Fact]:
     if clicks := total(users, "clicks"):
         count, means = total(users, "pages"), {}
         for [row], own in users.group_by("row", maintain_order=True):
-            means[row] = quantity(_flow_kinds.mean_of_reports(own, "load_mean_s", "pages"), "s")
+            means[row] = quantity(_summary.mean_of_reports(own, "load_mean_s", "pages"), "s")
         told = [f"{mean} ({row})" for row, mean in means.items()] if len(means) > 1 else means.values()
         yield "pages", f"{count} of {clicks} loaded" + (f", in {', '.join(told)} on average" if count else "")
     if count := total(users, "requests"):
-        mean = _flow_kinds.mean_of_reports(users, "request_mean_s", "requests")
+        mean = _summary.mean_of_reports(users, "request_mean_s", "requests")
         spread: Any = [users["request_min_s"].min(), mean, users["request_max_s"].max()]
         arrived = f"{count} arrived, in {several(spread, 's')} (min / mean / max)"
         yield "requests", f"{arrived}, the opening of their connection included"

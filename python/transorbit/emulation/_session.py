@@ -155,9 +155,9 @@ def replay(
 
 
 def _with_external(scenario: Scenario, flow: int | None) -> Scenario:
-    if external := Started(scenario.set("record.packets=none")).simulation.external_flows():
+    if Started(scenario.set("record.packets=none")).simulation.external_flows():
         if flow is not None:
-            raise ValueError(f"flow: {flow} was given, and flow {external[0][0]} has the transport external already")
+            raise ValueError(f"flow: {flow} was given, and an entry of flows has the transport external already")
         return scenario
     kind = {"kind": "external"}
     return scenario.replace({f"flows.{flow or 0}.{key}": kind for key in ("transport", "traffic")})

@@ -63,10 +63,11 @@ def voice(result: Result, **look: Unpack[style.Look]) -> Figure | None:
     voices = result.reports("voice")
     if voices.is_empty():
         return None
-    heard = voices.select("flow", "mouth_to_ear_s", pl.col("loss_ratio").alias("not_played"))
+    # Of the listener: a flow counts packets, of which one of QUIC may carry several of the call.
+    sent = pl.col("received_packets") + pl.col("lost_packets")
+    shares = ((pl.col(f"{name}_packets") / sent).alias(name) for name in ("lost", "late"))
+    heard = voices.select("flow", "mouth_to_ear_s", *shares)
     flows = result.flows.join(heard, left_on="id", right_on="flow").sort("mos", maintain_order=True)
-    # What is not played was lost on the way or came late.
-    flows = flows.with_columns((pl.col("not_played") - pl.col("loss_ratio")).clip(lower_bound=0).alias("late"))
     with style.plain(title=heading.of_run("Voice, flow by flow", result), rows=3, height=6.2, look=look) as (
         fig,
         [top, middle, low],
@@ -76,8 +77,8 @@ def voice(result: Result, **look: Unpack[style.Look]) -> Figure | None:
         # The scale of the E-model ends at 4.5 (ITU-T G.107).
         top.set_ylim(1, _HIGHEST_SCORE)
         top.set_yticks([1, 2, 3, 4, _HIGHEST_SCORE])
-        for shares in (("lost", "loss_ratio", "o", style.BLUE), ("late", "late", "^", style.RED)):
-            _by_rank(middle, flows, shares, scale=100.0)
+        for cause in (("lost", "lost", "o", style.BLUE), ("late", "late", "^", style.RED)):
+            _by_rank(middle, flows, cause, scale=100.0)
         middle.set_ylabel("Not played\n(% of packets)")
         from_zero(middle, middle.dataLim.y1)
         for times in (
@@ -112,7 +113,7 @@ def completion(result: Result, **look: Unpack[style.Look]) -> Figure | None:
     done = _ended(result)
     begun = begun_like(done, result.summary["flows"])
     kinds = list(dict.fromkeys(what_it_runs(flow) for flow in done))
-    sizes = {flow["size_bytes"] for flow in begun if flow["size_bytes"] is not None}
+    sizes = {flow["size_bytes"] for flow in begun if flow.get("size_bytes") is not None}
     if len(sizes | {flow["delivered_bytes"] for flow in done}) == 1:
         return _of_one_size(result, done, begun, look)
     with style.plain(title=heading.of_run("Completion of transfers", result), height=3.4, look=look) as (fig, [ax]):
@@ -136,7 +137,7 @@ def completion(result: Result, **look: Unpack[style.Look]) -> Figure | None:
         ax.set_ylabel("Time to complete (s)")
         if len(kinds) > 1:
             heading.above(ax)
-        fig.note = f"{len(done)} of {len(begun)} transfers ended"
+        fig.note = _how_many(done, begun, "transfers")
     return fig
 
 
@@ -154,8 +155,14 @@ def _of_one_size(result: Result, done: list[dict[str, Any]], begun: list[dict[st
         ax.set_ylabel("Transfers done by then (%)")
         if len(kinds) > 1:
             heading.above(ax)
-        fig.note = f"{len(done)} of {len(begun)} transfers of {size / 1e3:g} kB ended"
+        fig.note = _how_many(done, begun, f"transfers of {size / 1e3:g} kB")
     return fig
+
+
+def _how_many(done: list[dict[str, Any]], begun: list[dict[str, Any]], what: str) -> str:
+    """How many transfers ended; of how many, where all have a size: without one nothing else tells a transfer."""
+    sized = all(flow.get("size_bytes") is not None for flow in begun)
+    return f"{len(done)} of {len(begun)} {what} ended" if sized else f"{len(done)} {what} ended"
 
 
 def _ended(result: Result) -> list[dict[str, Any]]:

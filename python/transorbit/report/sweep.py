@@ -65,7 +65,7 @@ def _warnings(result: SweepResult) -> Iterator[str]:
     runs = len(result.runs)
     if lacking := result.incomplete:
         yield f"{lacking}; means are those of the others"
-    yield from result.warnings
+    yield from result.doubts
     if "partial" in result.runs.columns and (partial := int(result.runs["partial"].sum() or 0)):
         yield f"{_count(partial, 'run')} stopped before the end"
     if "warnings" not in result.runs.columns:

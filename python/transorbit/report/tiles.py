@@ -6,9 +6,10 @@ import statistics
 from typing import TYPE_CHECKING, Any
 
 from transorbit import _columns
-from transorbit._flow_kinds import is_video, mean_of_reports, transfers, what_it_runs
+from transorbit._flow_kinds import is_video, transfers, what_it_runs
 from transorbit._numbers import delay_unit
 from transorbit._numbers import on_page as number
+from transorbit._summary import mean_of_reports
 from transorbit.report import text
 from transorbit.report.page import MISSING, Tile
 

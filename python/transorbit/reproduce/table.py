@@ -202,9 +202,10 @@ def value(judgement: Judgement) -> str:
     if not judgement.interval:
         return "-"
     interval, unit = judgement.interval, judgement.claim.unit
-    text = number(interval.mean)
-    if interval.low != interval.high:
-        text += f" [{number(interval.low)}, {number(interval.high)}]"
+    text, low, high = map(number, (interval.mean, interval.low, interval.high))
+    # Ends that round to the mean are those of exact values, summed in another order.
+    if not low == text == high:
+        text += f" [{low}, {high}]"
     return f"{text} {unit}".rstrip()
 
 

@@ -162,9 +162,13 @@ class SweepResult:
     @property
     def warnings(self) -> list[str]:
         """The doubts about the numbers: each a line for people."""
+        return [*self._failures(), *self.doubts]
+
+    @property
+    def doubts(self) -> list[str]:
+        """The warnings beside those of `incomplete`, which tells of failed runs, too."""
         return [
             *self.sweep.changed_inputs,
-            *self._failures(),
             *self._imprecise(),
             *self._left_out(),
             *self._too_short(),
@@ -176,7 +180,7 @@ class SweepResult:
             return []
         failed, runs = len(self.failed), len(self.runs)
         first = self.failed.row(0, named=True)
-        count = f"all {runs} runs" if failed == runs else f"{failed} of {runs} runs"
+        count = f"all {runs} runs" if failed == runs > 1 else f"{failed} of {_numbers.counted(runs, 'run')}"
         return [f"{count} failed, the first at {self._place(first)}: {first['error']}"]
 
     def _imprecise(self) -> list[str]:

@@ -27,7 +27,7 @@ pub struct P681 {
     /// Elevation of the satellite: one for which the environment has published parameters; or "orbit": the parameters
     /// nearest to the elevation of the serving satellite.
     pub elevation: OrOrbit<Angle>,
-    /// Speed of the user, more than zero.
+    /// Speed of the user, more than zero and at most 1 km/s.
     pub speed: Speed,
     /// Es/N0 of an unobstructed line of sight, unless a link budget is given.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -74,7 +74,7 @@ pub trait Kind {
     }
 
     /// Whether packets are sent without a code.
-    fn is_uncoded(&self) -> bool {
+    fn sends_uncoded(&self) -> bool {
         false
     }
 

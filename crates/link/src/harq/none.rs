@@ -16,7 +16,7 @@ use crate::packet::PacketRef;
 pub struct UncodedConfig {}
 
 impl Kind for UncodedConfig {
-    fn is_uncoded(&self) -> bool {
+    fn sends_uncoded(&self) -> bool {
         true
     }
 

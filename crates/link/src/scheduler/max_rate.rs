@@ -9,7 +9,7 @@ use super::rule::{ByRule, Known, Rule};
 use super::served::DEFAULT_WINDOW;
 use super::users::user_queues_config;
 use super::{Kind, Parts, Scheduler};
-use crate::buffer::LinkFacts;
+use crate::buffer::{Limit, LinkFacts};
 
 user_queues_config! {
     /// A queue for each user; serves the best channel, and among nearly equal channels the user with the least recent
@@ -20,6 +20,10 @@ user_queues_config! {
 impl Kind for MaxRateConfig {
     fn check(&self, link: &LinkFacts) -> Result<(), FieldError> {
         self.queues().resolve(link).map(drop)
+    }
+
+    fn user_queue(&self, link: &LinkFacts) -> Option<Limit> {
+        self.queues().resolve(link).ok()
     }
 
     fn build(&self, parts: &mut Parts<'_>) -> Result<Box<dyn Scheduler>, FieldError> {

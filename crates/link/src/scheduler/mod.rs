@@ -105,7 +105,7 @@ pub trait Kind {
         false
     }
 
-    /// Whether these mark packets whose transport understands marks.
+    /// Whether the managers of its own mark packets whose transport understands marks.
     fn marks(&self) -> bool {
         false
     }

@@ -88,14 +88,14 @@ pub(super) fn delay_warning(config: &ScenarioConfig, path: &PathPlan) -> Option<
     })
 }
 
-/// Returns a warning about packets without a code over a channel with noise.
+/// Returns a warning about packets without a code over a channel that fades.
 pub(super) fn uncoded_warning(config: &ScenarioConfig, model: &dyn ChannelModel) -> Option<String> {
-    let uncoded = config.last_hop.harq.entry().is_uncoded() && model.reference_snr().is_some();
+    let uncoded = config.last_hop.harq.entry().sends_uncoded() && model.speed_mps().is_some();
     uncoded.then(|| {
         let kind = config.last_hop.harq.kind();
         format!(
-            "last_hop.harq: with \"{kind}\" packets have no code, and over a channel with noise one wrong bit loses a \
-             packet; schemes with a code are those of `transorbit list harq`"
+            "last_hop.harq: with \"{kind}\" packets have no code, and over a channel that fades one wrong bit loses a \
+             packet; the others of `transorbit list harq` have one"
         )
     })
 }

@@ -83,10 +83,11 @@ pub(super) fn queue_warning(config: &ScenarioConfig, plans: &[FlowPlan], base_rt
         };
         let class = plan.class as usize;
         let of_class = if class < config.last_hop.classes.len() { format!("classes.{class}.") } else { String::new() };
+        let each = if users == 1 { "the user".to_owned() } else { format!("each of {users} users") };
         (packets < FEW_PACKETS).then(|| {
             format!(
-                "last_hop.{of_class}scheduler.buffer: each of {users} users has a queue of {size}, and a full packet \
-                 of flows.{i} has {full} B: most of what is sent at once is dropped, and the link is not filled"
+                "last_hop.{of_class}scheduler.buffer: {each} has a queue of {size}, and a full packet of flows.{i} has \
+                 {full} B: most of what is sent at once is dropped, and the link may not be filled"
             )
         })
     })
@@ -100,7 +101,7 @@ pub(super) fn ecn_warning(config: &ScenarioConfig, plans: &[FlowPlan]) -> Option
     })?;
     Some(format!(
         "flows.{i}: its packets may be marked (ECN), and no queue of the last hop marks them: give last_hop.queue a \
-         manager that does, such as codel"
+         manager that does"
     ))
 }
 

@@ -3,11 +3,12 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// Delays in microseconds, of which the 95th percentile is asked for: exact for the first 4096 up to an hour, to three
-/// digits for more.
+/// Delays in microseconds, of which percentiles are asked for. Those from the 95th on are exact for the first 4096
+/// delays up to an hour, lower ones as long as fewer than 205 are greater; others have three digits.
 ///
-/// The greatest of the first 4096 are kept, which the percentile is among. Once there are more than 205, or one
-/// longer than an hour, all are counted in a histogram, whose counters reach from the least to the greatest delay only.
+/// The greatest of the first 4096 are kept, which the percentiles from the 95th on are among. Once there are more than
+/// 205, or one longer than an hour, all are counted in a histogram, whose counters reach from the least to the greatest
+/// delay only.
 #[derive(Debug, Default)]
 pub(crate) struct Distribution {
     kept: Kept,
@@ -33,9 +34,9 @@ impl Default for Kept {
     }
 }
 
-/// The number of delays up to which the percentile is exact.
+/// The number of delays up to which percentiles from the 95th on are exact.
 const FEW: u64 = 4096;
-/// The greatest of at most [`FEW`] delays, among which the percentile is: FEW − ⌈0.95 FEW⌉ + 1.
+/// The greatest of at most [`FEW`] delays, among which the 95th percentile is: FEW − ⌈0.95 FEW⌉ + 1.
 const GREATEST: usize = 205;
 /// Delays of the same leading 11 bits are one class, as in an HDR histogram of three digits.
 const DIGIT_BITS: u32 = 11;

@@ -228,7 +228,7 @@ flow_columns! {
         /// Mean time of packets with data from the moment they are sent to their arrival at the receiver's transport:
         /// path, queue, last hop, HARQ and reordering included. Packets that never arrive do not count.
         "Mean one-way delay" one_way_delay_mean_s: Option<f64> = |f| f.record.delay.mean_s();
-        /// The median of it; of more than 410 packets rounded likewise, to the 95th percentile at most.
+        /// The median of it; of more than 409 packets rounded likewise, to the 95th percentile at most.
         "One-way delay, median" one_way_delay_p50_s: Option<f64> = |f| {
             let [median, p95] = [0.5, 0.95].map(|share| f.record.delay.percentile_s(share));
             Some(median?.min(p95?))

@@ -2,22 +2,27 @@
 
 use serde_json::Value as Json;
 
-use super::schemas::{listed, tagged_choices};
+use super::schemas::{listed, resolved, tagged_choices, type_of};
 
 /// More places than these are no help.
 const MOST_PLACES: usize = 3;
 
 /// Returns where the unknown `key` of the table at `path` is known, in words; nothing where it is known nowhere, or at
-/// too many places.
-pub(super) fn of_key(root: &Json, path: &str, key: &str) -> Option<String> {
+/// too many places. `choices`: the kinds that the table may be of, if it has a kind.
+pub(super) fn of_key(root: &Json, path: &str, key: &str, choices: &[(&str, &Json)]) -> Option<String> {
+    let kinds: Vec<&str> =
+        choices.iter().filter(|(_, schema)| schema["properties"].get(key).is_some()).map(|(kind, _)| *kind).collect();
+    if !kinds.is_empty() {
+        return Some(format!(" of this kind, but one of {}", kinds.join(", ")));
+    }
+    if let Some(schema) = root["properties"].get(key) {
+        return Some(match type_of(resolved(root, schema)) {
+            Some("string" | "integer") => format!(": `{key}` stands at the top, before the first [table]"),
+            Some("array") => format!(": [[{key}]] are tables of their own"),
+            _ => format!(": [{key}] is a table of its own"),
+        });
+    }
     let places = places(root, path, |schema| schema["properties"].get(key).is_some());
-    let kinds_have_it = places.iter().any(|place| place == path);
-    if kinds_have_it {
-        return Some(": other kinds have it".to_owned());
-    }
-    if places.iter().any(String::is_empty) {
-        return Some(format!(": `{key}` stands at the top, before the first [table]"));
-    }
     let keys: Vec<String> = places.iter().map(|place| format!("`{place}.{key}`")).collect();
     (!keys.is_empty()).then(|| format!(", but {} {}", keys.join(", "), if keys.len() == 1 { "is one" } else { "are" }))
 }
@@ -41,8 +46,9 @@ fn places(root: &Json, near: &str, wanted: impl Fn(&Json) -> bool) -> Vec<String
         }
     };
     walk(root, root, "", near, &mut visit);
-    if !near.is_empty() && found.iter().any(|path| path.starts_with(near)) {
-        found.retain(|path| path.starts_with(near));
+    let is_below = |path: &String| path.strip_prefix(near).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'));
+    if !near.is_empty() && found.iter().any(is_below) {
+        found.retain(is_below);
     }
     found.sort_by_key(String::len);
     if found.len() > MOST_PLACES { Vec::new() } else { found }
@@ -50,9 +56,7 @@ fn places(root: &Json, near: &str, wanted: impl Fn(&Json) -> bool) -> Vec<String
 
 /// Visits a schema at `path` and all below it.
 fn walk(root: &Json, schema: &Json, path: &str, near: &str, visit: &mut impl FnMut(&Json, &str)) {
-    if let Some(definition) = schema["$ref"].as_str() {
-        return walk(root, &root["$defs"][definition.rsplit('/').next().unwrap_or_default()], path, near, visit);
-    }
+    let schema = resolved(root, schema);
     visit(schema, path);
     for alternatives in ["oneOf", "anyOf"] {
         for alternative in schema[alternatives].as_array().into_iter().flatten() {

@@ -1,4 +1,4 @@
-//! What a JSON schema allows: its one type, the choices of a `kind`, a list of names.
+//! What a JSON schema allows: its one type, the choices of a `kind`, a list of names; and what it refers to.
 
 use serde_json::Value as Json;
 
@@ -25,5 +25,13 @@ pub(super) fn listed(schema: &Json) -> Option<Vec<&Json>> {
             nested.map(|lists| lists.concat())
         }
         _ => None,
+    }
+}
+
+/// The definition that a schema refers to, or the schema itself.
+pub(super) fn resolved<'a>(root: &'a Json, schema: &'a Json) -> &'a Json {
+    match schema["$ref"].as_str() {
+        Some(definition) => &root["$defs"][definition.rsplit('/').next().unwrap_or_default()],
+        None => schema,
     }
 }

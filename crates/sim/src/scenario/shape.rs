@@ -9,7 +9,7 @@ use units::FieldError as ScenarioError;
 
 use super::edit::kind_table;
 use super::elsewhere;
-use super::schemas::{listed, tagged_choices, type_of};
+use super::schemas::{listed, resolved, tagged_choices, type_of};
 
 /// Reads a text as the quantity that a schema definition names; `None` if it names none.
 pub(super) type QuantityCheck = fn(definition: &str, text: &str) -> Option<Result<(), String>>;
@@ -59,7 +59,7 @@ impl Shape<'_> {
             return self.check_alternatives(value, alternatives, path);
         }
         match type_of(schema) {
-            Some("object") => self.check_table(value, schema, path),
+            Some("object") => self.check_table(value, schema, &[], path),
             Some("array") => self.check_list(value, schema, path),
             Some(kind) => check_scalar(value, kind, schema, path),
             None => Ok(()),
@@ -93,7 +93,7 @@ impl Shape<'_> {
             }
         };
         match choices.iter().find(|c| c.0 == kind) {
-            Some((_, schema)) => self.check_table(value, schema, path),
+            Some((_, schema)) => self.check_table(value, schema, choices, path),
             None => {
                 let elsewhere = elsewhere::of_name(self.root, path, kind);
                 Err(unknown(&key, &format!("\"{kind}\" is unknown"), kind, &names, elsewhere))
@@ -101,7 +101,14 @@ impl Shape<'_> {
         }
     }
 
-    fn check_table(&self, value: &mut Value, schema: &Json, path: &str) -> Result<(), ScenarioError> {
+    /// `choices`: the kinds that the table may be of, if it has a kind.
+    fn check_table(
+        &self,
+        value: &mut Value,
+        schema: &Json,
+        choices: &[(&str, &Json)],
+        path: &str,
+    ) -> Result<(), ScenarioError> {
         let empty = Map::new();
         let properties = schema["properties"].as_object().unwrap_or(&empty);
         let Value::Table(table) = value else {
@@ -116,7 +123,7 @@ impl Shape<'_> {
                 }
                 None => {
                     let names: Vec<&str> = properties.keys().map(String::as_str).collect();
-                    let elsewhere = elsewhere::of_key(self.root, path, key);
+                    let elsewhere = elsewhere::of_key(self.root, path, key, choices);
                     return Err(unknown(&join(path, key), "is an unknown key", key, &names, elsewhere));
                 }
             }
@@ -176,12 +183,12 @@ impl Shape<'_> {
     /// Returns the alternatives in words, if they are a switch and a quantity.
     fn switch_or_quantity(&self, alternatives: &[Json]) -> Option<String> {
         alternatives.iter().find(|a| a["type"] == "boolean")?;
-        let example = alternatives.iter().find_map(|a| self.resolved(a)["examples"][0].as_str())?;
+        let example = alternatives.iter().find_map(|a| resolved(self.root, a)["examples"][0].as_str())?;
         Some(format!("true, false or a text such as \"{example}\""))
     }
 
     fn likeness(&self, value: &Value, schema: &Json) -> Likeness {
-        let schema = self.resolved(schema);
+        let schema = resolved(self.root, schema);
         let (required, known) = match (value.as_table(), schema["properties"].as_object()) {
             (Some(table), Some(properties)) => {
                 let mut required = schema["required"].as_array().into_iter().flatten().filter_map(Json::as_str);
@@ -193,15 +200,8 @@ impl Shape<'_> {
         Likeness { same_type: self.same_type(value, schema), required, known }
     }
 
-    fn resolved<'b>(&'b self, schema: &'b Json) -> &'b Json {
-        match schema["$ref"].as_str() {
-            Some(definition) => &self.root["$defs"][definition.rsplit('/').next().unwrap_or_default()],
-            None => schema,
-        }
-    }
-
     fn same_type(&self, value: &Value, schema: &Json) -> bool {
-        let resolved = self.resolved(schema);
+        let resolved = resolved(self.root, schema);
         let is_table = tagged_choices(resolved).is_some() || resolved["type"] == "object";
         match value {
             Value::Table(_) => is_table,

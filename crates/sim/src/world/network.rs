@@ -82,7 +82,7 @@ impl Network {
             }
             Link::Uplink => {
                 let place = self.place(site.place);
-                place.send_uplink(now, id, [bytes, site.payload_bytes], ledger, schedule);
+                place.send_uplink(now, id, bytes, site.payload_bytes, ledger, schedule);
                 if last {
                     place.schedule_uplink(now, ledger, schedule);
                 }

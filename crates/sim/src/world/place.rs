@@ -6,8 +6,8 @@ use link::{LastHop, PacketRef, Propagation};
 use units::{Db, Duration, Ecn, Frequency, Time};
 
 use super::ledger::Ledger;
-use super::lost_later::{Lost, LostLater};
 use super::path::{Event, LongPath};
+use super::pending_losses::{PendingLoss, PendingLosses};
 use super::pipe::Pipe;
 use super::schedule::{Machine, Schedule};
 use crate::record::drops::Loss;
@@ -34,7 +34,7 @@ pub(super) struct Place {
     /// From the users to the gateway.
     uplink: Pipe,
     /// Packets of both directions that the path will lose.
-    lost_later: LostLater,
+    pending_losses: PendingLosses,
     machines: Machines,
     /// Packets enter and leave the last hop late: see [`Place::run_late`].
     late: Option<Late>,
@@ -60,7 +60,7 @@ struct Machines {
     last_hop: MachineId,
     return_link: MachineId,
     uplink: MachineId,
-    lost_later: MachineId,
+    pending_losses: MachineId,
 }
 
 /// The parts of a place at rest.
@@ -82,10 +82,10 @@ impl Place {
             uplink: schedule.add(Machine::Uplink(index)),
             service: schedule.add(Machine::Service(index)),
             return_link: schedule.add(Machine::ReturnLink(index)),
-            lost_later: schedule.add(Machine::LostLater(index)),
+            pending_losses: schedule.add(Machine::PendingLosses(index)),
         };
         let Parts { path, hop, carrier, reference_snr, last_hop, return_link } = parts;
-        let (downlink, uplink, lost_later) = (Pipe::default(), Pipe::default(), LostLater::default());
+        let (downlink, uplink, pending_losses) = (Pipe::default(), Pipe::default(), PendingLosses::default());
         Place {
             path,
             hop,
@@ -95,7 +95,7 @@ impl Place {
             last_hop,
             return_link,
             uplink,
-            lost_later,
+            pending_losses,
             machines,
             late: None,
         }
@@ -188,29 +188,31 @@ impl Place {
 
     /// The path loses a packet, now or later.
     #[cold]
-    fn lose(&mut self, now: Time, id: u32, lost: Lost, ledger: &mut Ledger, schedule: &mut Schedule) {
+    fn lose(&mut self, now: Time, id: u32, lost: PendingLoss, ledger: &mut Ledger, schedule: &mut Schedule) {
         if lost.at <= now {
-            return ledger.lose(now, id, Loss::Path(lost.why));
+            return ledger.lose(now, id, Loss::Path(lost.reason));
         }
-        self.lost_later.push(lost, id);
-        schedule.wake_at(self.machines.lost_later, self.lost_later.poll_timeout());
+        self.pending_losses.push(lost, id);
+        schedule.wake_at(self.machines.pending_losses, self.pending_losses.poll_timeout());
     }
 
     /// The packets are lost that the path loses by `now`.
     pub(super) fn lose_later(&mut self, now: Time, ledger: &mut Ledger, schedule: &mut Schedule) {
-        while let Some((id, why)) = self.lost_later.pop_due(now) {
+        while let Some((id, why)) = self.pending_losses.pop_due(now) {
             ledger.lose(now, id, Loss::Path(why));
         }
-        schedule.wake_at(self.machines.lost_later, self.lost_later.poll_timeout());
+        schedule.wake_at(self.machines.pending_losses, self.pending_losses.poll_timeout());
     }
 
     /// A packet is offered to the return link, or leaves its user at once where there is none.
+    #[allow(clippy::too_many_arguments)] // a packet, and where it goes
     #[inline(always)]
     pub(super) fn send_uplink(
         &mut self,
         now: Time,
         id: u32,
-        [bytes, payload_bytes]: [u32; 2],
+        bytes: u32,
+        payload_bytes: u32,
         ledger: &mut Ledger,
         schedule: &mut Schedule,
     ) {
@@ -425,7 +427,7 @@ impl Place {
     /// The packets inside.
     pub(super) fn in_flight(&self) -> usize {
         let return_link = self.return_link.as_ref().map_or(0, |link| link.in_flight());
-        self.downlink.len() + self.last_hop.in_flight() + self.uplink.len() + self.lost_later.len() + return_link
+        self.downlink.len() + self.last_hop.in_flight() + self.uplink.len() + self.pending_losses.len() + return_link
     }
 
     /// Counters and delays at this moment.

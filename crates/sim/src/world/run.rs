@@ -63,7 +63,7 @@ impl World {
                 Machine::ReturnLink(place) => {
                     self.under.network.place(place).begin_frame(now, &mut self.under.ledger, &mut self.under.schedule);
                 }
-                Machine::LostLater(place) => {
+                Machine::PendingLosses(place) => {
                     self.under.network.place(place).lose_later(now, &mut self.under.ledger, &mut self.under.schedule);
                 }
                 Machine::Service(place) => self.hand_over(now, place),

@@ -23,7 +23,7 @@ pub(super) enum Machine {
     Backward(u32),
     ReturnLink(u32),
     /// Packets that the path of a place will lose.
-    LostLater(u32),
+    PendingLosses(u32),
     Sampler,
 }
 
@@ -40,7 +40,7 @@ impl Machine {
     /// were added first.
     fn phase(self) -> u8 {
         match self {
-            Machine::Service(_) | Machine::LostLater(_) => 0,
+            Machine::Service(_) | Machine::PendingLosses(_) => 0,
             Machine::Downlink(_) | Machine::LastHop(_) | Machine::Uplink(_) | Machine::Terrestrial => 1,
             Machine::Application(_) | Machine::Forward(_) | Machine::Backward(_) => 2,
             // A frame begins with all that came until then.

@@ -238,7 +238,10 @@ fn a_user_that_moves_at_another_speed_than_its_fading_is_warned_of() {
              {{latitude=\"45.8 deg\", longitude=\"4.9 deg\"}}]}}"
         )
     };
-    let warnings = |edits: &[&str]| scenario(SHELL, edits).plan().unwrap().warnings().join("\n");
+    let warnings = |edits: &[&str]| {
+        let coded = "last_hop.harq={kind=\"fec\"}";
+        scenario(SHELL, &[edits, &[coded]].concat()).plan().unwrap().warnings().join("\n")
+    };
     let fading = "channel={kind=\"lms\", speed=\"60 km/h\"}";
     assert_eq!(
         warnings(&[fading, &train("300 km/h")]),
@@ -269,6 +272,28 @@ fn channels_that_are_held_count_their_memory() {
         time.starts_with("channel: 900000 users have one of their own") && burst.starts_with("channel: "),
         "{burst}"
     );
+}
+
+/// A packet that comes to the satellite that was left is in flight until then.
+#[test]
+fn a_handover_loses_packets_when_they_come() {
+    let lose = "path.at_handover={interruption=\"40 ms\", packets=\"lose\"}";
+    let whole = run(SHELL, &[&STEADY[..], &[lose]].concat());
+    let ended = |nanos: f64| run(SHELL, &[&STEADY[..], &[lose, &format!("duration={nanos} s")]].concat());
+    let scenario = scenario(SHELL, &[&STEADY[..], &[lose]].concat());
+    let mut simulation = Simulation::new(&scenario, None).expect("the scenario is good");
+    simulation.watch(Time::ZERO, Time::MAX);
+    simulation.advance(Time::MAX).expect("time moves");
+    let watched = simulation.finish(false).expect("packets are conserved");
+    let rows = column(&watched.packets, "sent_s").into_iter().zip(column(&watched.packets, "ended_s"));
+    let fates = watched.packets.columns.iter().find(|column| column.0 == "fate").expect("a column");
+    let Column::Text(fates) = &fates.1 else { panic!("texts") };
+    let lost: Vec<(f64, f64)> =
+        rows.zip(fates).filter(|row| row.1.as_deref() == Some("path_handover")).map(|row| row.0).collect();
+    assert_eq!(lost.len() as u64, dropped(&whole, "path_handover"));
+    let (sent, end) = lost[0];
+    assert!(end > sent + 0.001, "{sent} {end}");
+    assert_eq!(dropped(&ended((sent + end) / 2.0), "path_handover"), 0, "in flight");
 }
 
 /// Packets of 300 kbit/s for some seconds over a path from a file, which is watched.

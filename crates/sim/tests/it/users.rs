@@ -316,10 +316,14 @@ fn tells_that_queues_of_users_hold_hardly_a_packet() {
         let many = ["flows.0.count=25", "last_hop.rate=20 Mbit/s", "path.delay=80 ms"];
         scenario(LABORATORY, &[&many[..], edits].concat()).plan().unwrap().warnings().to_vec()
     };
-    for kind in ["pf", "round-robin", "drr", "codes", "bbs", "bps"] {
+    let shared = ["droptail", "fq-codel", "external"]; // one queue, queues of flows, a name that is registered
+    for kind in link::SchedulerConfig::ALL.iter().filter(|kind| !shared.contains(kind)) {
         let kind = format!("last_hop.scheduler={kind}");
-        let [told] = &warnings(&[&kind])[..] else { panic!("{kind}: it is told once") };
-        assert!(told.starts_with("last_hop.scheduler.buffer: each of 25 users has a queue of 3600 B"), "{told}");
+        let [told] = &warnings(&[&kind])[..] else { panic!("{:?}", warnings(&[&kind])) };
+        assert!(
+            told.starts_with("last_hop.scheduler.buffer: each of 25 users has a queue of 3600 B, and a full"),
+            "{told}"
+        );
         assert_eq!(warnings(&[&kind, "last_hop.scheduler.buffer=2 MB"]), [""; 0]);
         assert_eq!(warnings(&[&kind, "flows.0.count=5"]), [""; 0]);
     }
@@ -361,12 +365,13 @@ fn tells_that_a_play_out_buffer_cannot_adapt() {
 }
 
 #[test]
-fn tells_that_noise_meets_packets_without_a_code() {
+fn tells_that_fades_meet_packets_without_a_code() {
     let warnings = |edits: &[&str]| scenario(LEO, edits).plan().unwrap().warnings().to_vec();
     let [told] = &warnings(&["last_hop.harq=none"])[..] else { panic!("it is told once") };
     assert!(told.starts_with("last_hop.harq: with \"none\" packets have no code"), "{told}");
     assert_eq!(warnings(&["last_hop.harq=fec"]), [""; 0]);
     assert_eq!(warnings(&["last_hop.harq=none", "channel={kind=\"bernoulli\", loss=\"1 %\"}"]), [""; 0]);
+    assert_eq!(warnings(&["last_hop.harq=none", "channel={kind=\"clear\"}"]), [""; 0]);
 }
 
 #[test]

@@ -48,6 +48,8 @@ units::report! {
         received_packets: u64,
         /// Packets that arrived after they should have been played: `lost_late` of the flow.
         late_packets: u64,
+        /// Packets that did not arrive.
+        lost_packets: u64,
         /// Share of packets not played: lost on the way or late.
         loss_ratio: f64,
         /// Mean length of runs of packets not played, over that of random loss of the same share (G.107's BurstR); 1 if
@@ -148,6 +150,7 @@ impl Listener {
         Some(VoiceQuality {
             received_packets: self.received,
             late_packets: self.late,
+            lost_packets: self.lost,
             loss_ratio,
             burst_ratio,
             talk_spurts: self.talk_spurts,

@@ -98,7 +98,10 @@ impl Kind for Voice {
     fn warning(&self) -> Option<String> {
         (self.playout.entry().adapts() && !self.activity.entry().pauses()).then(|| {
             let (playout, activity) = (self.playout.kind(), self.activity.kind());
-            format!("playout: \"{playout}\" adapts where a talk-spurt begins, and the activity \"{activity}\" is one")
+            format!(
+                "playout: \"{playout}\" adapts where a talk-spurt begins, and with the activity \"{activity}\" there \
+                 is one: its delay stays that of the first packet; give an activity with pauses"
+            )
         })
     }
 

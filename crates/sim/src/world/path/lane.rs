@@ -4,7 +4,7 @@
 use orbit::{HopConfig, PathConfig};
 use units::{BitRate, Bytes, Time};
 
-use super::super::lost_later::Lost;
+use super::super::pending_losses::PendingLoss;
 use crate::record::drops::PathLoss;
 
 /// See the module.
@@ -54,7 +54,7 @@ impl Lane {
     ///
     /// # Errors
     /// More waits before one of the links than may.
-    pub(super) fn cross(&mut self, now: Time, bytes: u32, links: usize) -> Result<Time, Lost> {
+    pub(super) fn cross(&mut self, now: Time, bytes: u32, links: usize) -> Result<Time, PendingLoss> {
         let Some(rate) = self.rate else { return Ok(now) };
         if self.free_at.len() < links {
             self.free_at.resize(links, Time::ZERO);
@@ -65,7 +65,7 @@ impl Lane {
             let wait = free_at.since(at);
             let waiting = wait.as_secs_f64() * rate.as_bps() as f64 / 8.0;
             if self.buffer.is_some_and(|buffer| waiting + f64::from(bytes) > buffer.get() as f64 + 0.5) {
-                return Err(Lost { at, why: PathLoss::Overflow });
+                return Err(PendingLoss { at, reason: PathLoss::Overflow });
             }
             at = at + wait + takes;
             *free_at = at;
@@ -111,10 +111,15 @@ mod tests {
     fn what_finds_the_buffer_full_is_lost() {
         let mut lane = lane("hops = { rate = \"8 Mbit/s\", buffer = \"3000 B\" }");
         let fates: Vec<_> = (0..5).map(|_| lane.cross(at(0), 1000, 1)).collect();
-        let full = Err(Lost { at: at(0), why: PathLoss::Overflow });
+        let full = Err(PendingLoss { at: at(0), reason: PathLoss::Overflow });
         let expected = [Ok(at(1000)), Ok(at(2000)), Ok(at(3000)), full, full];
         assert_eq!(fates, expected);
         assert_eq!(lane.cross(at(1000), 1000, 1), Ok(at(4000)), "a place is free");
+        // A long packet holds the second of three links, which the short ones behind it fill.
+        let mut lane = self::lane("hops = { rate = \"8 Mbit/s\", buffer = \"3000 B\" }");
+        lane.free_at = vec![at(0), at(3500), at(0)];
+        let full = PendingLoss { at: at(1000), reason: PathLoss::Overflow };
+        assert_eq!(lane.cross(at(0), 1000, 3), Err(full), "when it has been sent by the first");
     }
 
     #[test]

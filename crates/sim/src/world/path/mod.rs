@@ -8,7 +8,7 @@
 //! Simplified, and who could notice: a handover of a gateway costs nothing (it has antennas for both satellites), only
 //! one of the users does; a packet keeps the delay of the route that it began on, and finds the queues of that route's
 //! links by their order on the way, so where a route changes under load the first packets on the new one wait behind
-//! those of the old.
+//! those of the old; a packet that finds the buffer of a link full is told lost without the propagation to that link.
 
 mod lane;
 mod rated;
@@ -27,7 +27,7 @@ use units::{Duration, Time};
 
 pub(super) use service::Event;
 
-use super::lost_later::Lost;
+use super::pending_losses::PendingLoss;
 use crate::plan::PathPlan;
 use crate::record::drops::PathLoss;
 
@@ -92,7 +92,7 @@ impl LongPath {
     /// # Errors
     /// It does not: when it is lost, and why.
     #[inline(always)]
-    pub(super) fn downlink(&mut self, now: Time, bytes: u32) -> Result<Time, Lost> {
+    pub(super) fn downlink(&mut self, now: Time, bytes: u32) -> Result<Time, PendingLoss> {
         match self.constant {
             Some(delay) => Ok(now + delay),
             None => self.downlink_over_satellites(now, bytes),
@@ -100,7 +100,7 @@ impl LongPath {
     }
 
     #[inline(never)]
-    fn downlink_over_satellites(&mut self, now: Time, bytes: u32) -> Result<Time, Lost> {
+    fn downlink_over_satellites(&mut self, now: Time, bytes: u32) -> Result<Time, PendingLoss> {
         let Some((sent, arrival)) = self.enter(Direction::Downlink, now, bytes)? else {
             return Ok(Time::MAX);
         };
@@ -108,7 +108,7 @@ impl LongPath {
         match self.service.crossing(sent, arrival) {
             Crossing::Served => Ok(arrival),
             Crossing::Forwarded(delay) => Ok(arrival + delay),
-            Crossing::Lost(at) => Err(Lost { at, why: PathLoss::Handover }),
+            Crossing::Lost(at) => Err(PendingLoss { at, reason: PathLoss::Handover }),
         }
     }
 
@@ -118,7 +118,7 @@ impl LongPath {
     /// # Errors
     /// It does not: when it is lost, and why.
     #[inline(always)]
-    pub(super) fn uplink(&mut self, at: Time, bytes: u32, hop: &mut Propagation) -> Result<(Time, Time), Lost> {
+    pub(super) fn uplink(&mut self, at: Time, bytes: u32, hop: &mut Propagation) -> Result<(Time, Time), PendingLoss> {
         match self.constant {
             Some(delay) => {
                 let up = at + hop.delay(at);
@@ -129,7 +129,12 @@ impl LongPath {
     }
 
     #[inline(never)]
-    fn uplink_over_satellites(&mut self, at: Time, bytes: u32, hop: &mut Propagation) -> Result<(Time, Time), Lost> {
+    fn uplink_over_satellites(
+        &mut self,
+        at: Time,
+        bytes: u32,
+        hop: &mut Propagation,
+    ) -> Result<(Time, Time), PendingLoss> {
         let Some((sent, arrival)) = self.enter(Direction::Uplink, at, bytes)? else {
             return Ok((Time::MAX, Time::MAX));
         };
@@ -149,13 +154,13 @@ impl LongPath {
     /// When a packet leaves the place where it waits for a route, and when it has passed the path; nothing if it waits
     /// to the end.
     #[inline(always)]
-    fn enter(&mut self, direction: Direction, at: Time, bytes: u32) -> Result<Option<(Time, Time)>, Lost> {
+    fn enter(&mut self, direction: Direction, at: Time, bytes: u32) -> Result<Option<(Time, Time)>, PendingLoss> {
         if let Some(delay) = self.plan.constant {
             return Ok(Some((at, at + delay)));
         }
         let (entered, waits, delays) = self.next_sending(direction, at);
         if waits {
-            self.lanes[direction as usize].wait(entered, bytes).map_err(|why| Lost { at, why })?;
+            self.lanes[direction as usize].wait(entered, bytes).map_err(|reason| PendingLoss { at, reason })?;
         }
         let (sent, delays) = match direction {
             Direction::Uplink if self.rated.is_some() => self.send_at_rate(entered, bytes)?,
@@ -176,25 +181,25 @@ impl LongPath {
 
     /// The same as [`LongPath::sent`] for a packet that comes at `entered` to the queue for the uplink's rate. None
     /// begins to be sent without a route.
-    fn send_at_rate(&mut self, entered: Time, bytes: u32) -> Result<(Time, Option<Delays>), Lost> {
+    fn send_at_rate(&mut self, entered: Time, bytes: u32) -> Result<(Time, Option<Delays>), PendingLoss> {
         let free = self.rated.as_ref().map_or(entered, |rated| rated.free_from(entered));
         let (start, _, delays) = self.next_sending(Direction::Uplink, free);
         let start = if delays.is_some() { start } else { Time::MAX };
         let Some(rated) = &mut self.rated else { return Ok((start, delays)) };
-        let left = rated.send(entered, start, bytes).map_err(|why| Lost { at: entered, why })?;
+        let left = rated.send(entered, start, bytes).map_err(|reason| PendingLoss { at: entered, reason })?;
         let (left, _, delays) = self.next_sending(Direction::Uplink, left);
         Ok((left, delays))
     }
 
     /// Whether chance lets a packet pass that is sent at `now`.
     #[inline(always)]
-    fn survives(&mut self, direction: Direction, now: Time) -> Result<(), Lost> {
+    fn survives(&mut self, direction: Direction, now: Time) -> Result<(), PendingLoss> {
         let Some(chances) = &mut self.chances else { return Ok(()) };
         let measured = self.plan.trace.measured();
         let loss = if direction == Direction::Uplink { &measured.loss_up } else { &measured.loss_down };
         let probability = loss.as_ref().map_or(0.0, |loss| loss.at(now));
         match chances[direction as usize].random_bool(probability) {
-            true => Err(Lost { at: now, why: PathLoss::Measured }),
+            true => Err(PendingLoss { at: now, reason: PathLoss::Measured }),
             false => Ok(()),
         }
     }
@@ -301,7 +306,7 @@ mod tests {
         assert!(plain > interval.from);
         assert_eq!(path(&at_handover("deliver")).downlink(sent, 1000), Ok(plain));
         assert_eq!(path(&at_handover("forward")).downlink(sent, 1000), Ok(plain + interval.forwarding.unwrap()));
-        let lost = Lost { at: plain, why: PathLoss::Handover };
+        let lost = PendingLoss { at: plain, reason: PathLoss::Handover };
         assert_eq!(path(&at_handover("lose")).downlink(sent, 1000), Err(lost), "when it comes to the satellite");
         let after = path("").downlink(interval.from, 1000);
         assert_eq!(path(&at_handover("lose")).downlink(interval.from, 1000), after);
@@ -332,7 +337,7 @@ mod tests {
         let takes = ms(u64::from(links));
         let now = Time::ZERO;
         assert_eq!(slow.downlink(now, 1000), Ok(plain.downlink(now, 1000).unwrap() + takes));
-        let full = Lost { at: now, why: PathLoss::Overflow };
+        let full = PendingLoss { at: now, reason: PathLoss::Overflow };
         assert_eq!(slow.downlink(now, 1000), Err(full), "1500 B hold one");
         // Full downwards, free upwards.
         let (up, down) = plain.uplink(now, 1000, &mut hop).unwrap();
@@ -371,7 +376,7 @@ mod tests {
         for _ in 0..2 {
             assert_eq!(path.downlink(wanted, 1000), Ok(down));
         }
-        assert_eq!(path.downlink(wanted, 1000), Err(Lost { at: wanted, why: PathLoss::NoRoute }));
+        assert_eq!(path.downlink(wanted, 1000), Err(PendingLoss { at: wanted, reason: PathLoss::NoRoute }));
         let (from, until) = *path.plan.outages().last().unwrap();
         assert_eq!(until, Time::MAX);
         assert_eq!(path.uplink(from + ms(1), 1000, &mut hop), Ok((Time::MAX, Time::MAX)));
