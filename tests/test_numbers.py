@@ -69,6 +69,7 @@ def test_an_unknown_interval_leaves_the_mean() -> None:
     assert _numbers.interval(None, None, None) == "-"
     assert _numbers.interval(2.0, 1.0, 3.0, signed=True) == "+2.0 ± 1.0"
     assert _numbers.interval(5.3e-5, 0.0, 14.5e-5) == "5.3e-05 (0 to 1.45e-04)"
+    assert _numbers.interval(5.3e-5, -1e-20, 14.5e-5) == "5.3e-05 (0 to 1.45e-04)"
 
 
 @pytest.mark.parametrize(

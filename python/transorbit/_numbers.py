@@ -150,7 +150,7 @@ def _places(mean: float, half: float) -> int:
 
 def _with_exponent(value: float, places: int) -> str:
     """A value with its own power of ten, to so many places after the point of the value written out."""
-    return f"{value:.{max(0, places + _power(value))}e}" if value else "0"
+    return f"{value:.{max(0, places + _power(value))}e}" if round(value, places) else "0"
 
 
 def _power(value: float) -> int:

@@ -42,7 +42,7 @@ fn run(file: &Path, mut arguments: impl Iterator<Item = String>) -> Result<(), B
     }
     simulation.advance(Time::MAX)?;
     let record = simulation.finish(false)?;
-    let mut output = BufWriter::with_capacity(1 << 20, std::io::stdout().lock());
+    let mut output = BufWriter::new(std::io::stdout().lock()); // flows come in large parts
     record.write_summary(&mut output)?;
     writeln!(output)?;
     Ok(output.flush()?)

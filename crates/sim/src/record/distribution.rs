@@ -3,10 +3,10 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// Delays in microseconds, of which percentiles are asked for. Those from the 95th on are exact for the first 4096
-/// delays up to an hour, lower ones as long as fewer than 205 are greater; others have three digits.
+/// Delays in microseconds, of which percentiles from the 95th on are asked for: exact for the first 4096 up to an hour,
+/// to three digits for more.
 ///
-/// The greatest of the first 4096 are kept, which the percentiles from the 95th on are among. Once there are more than
+/// The greatest of the first 4096 are kept, which those percentiles are among. Once there are more than
 /// 205, or one longer than an hour, all are counted in a histogram, whose counters reach from the least to the greatest
 /// delay only.
 #[derive(Debug, Default)]
@@ -138,22 +138,29 @@ impl Distribution {
         self.total
     }
 
-    /// The smallest delay that this share of all do not exceed; the greatest of its class where it is not kept: of more
-    /// than 4096, and below 95 % where 205 or more are greater.
-    pub(crate) fn percentile(&self, share: f64) -> Option<u64> {
-        let rank = ((share * self.total as f64).ceil() as u64).max(1);
-        let greater = self.total.checked_sub(rank)? as usize;
+    /// For each of `shares`, from 95 % on and rising, the smallest delay that this share of all do not exceed; of more
+    /// than 4096 the greatest of its class.
+    pub(crate) fn percentiles<const N: usize>(&self, shares: [f64; N]) -> [Option<u64>; N] {
         let kept = match &self.kept {
             Kept::All(all) => all.as_slice(),
             Kept::Greatest(greatest) => greatest.as_slice(),
         };
-        if self.total <= FEW && greater < kept.len() {
-            let exact = select(kept, greater);
-            if exact != LONG {
-                return Some(u64::from(exact));
+        let mut ordered = [Reverse(0); GREATEST];
+        // What is greater than the percentile before stands first.
+        let mut first = &mut ordered[..kept.len()];
+        first.copy_from_slice(kept);
+        shares.map(|share| {
+            let rank = ((share * self.total as f64).ceil() as u64).max(1);
+            let greater = self.total.checked_sub(rank)? as usize;
+            if self.total <= FEW {
+                let exact = first.select_nth_unstable(greater).1.0;
+                first = &mut std::mem::take(&mut first)[..=greater];
+                if exact != LONG {
+                    return Some(u64::from(exact));
+                }
             }
-        }
-        self.of_rank(rank)
+            self.of_rank(rank)
+        })
     }
 
     /// The greatest delay of the class of the smallest that this share of all do not exceed.
@@ -245,27 +252,24 @@ mod tests {
             let mut distribution = Distribution::default();
             all.iter().for_each(|&micros| distribution.add(micros));
             prop_assert_eq!(distribution.len(), all.len() as u64);
-            for share in [0.95, 0.99] {
-                prop_assert_eq!(distribution.percentile(share), reference(&all, share));
-            }
+            let shares = [0.95, 0.99];
+            prop_assert_eq!(distribution.percentiles(shares), shares.map(|share| reference(&all, share)));
             // Of few and of many: the greatest of the class that the delay of this rank is in.
             all.sort_unstable();
             for share in [0.01, 0.5, 0.99] {
                 let rank = ((share * all.len() as f64).ceil() as usize).max(1);
                 let expected = all.get(rank - 1).map(|&micros| greatest_of(class_of(micros)));
                 prop_assert_eq!(distribution.quantile(share), expected);
-                if share == 0.5 {
-                    let exact = all.get(rank - 1).copied().filter(|_| all.len() - rank < GREATEST);
-                    let exact = exact.filter(|&micros| micros < u64::from(LONG));
-                    prop_assert_eq!(distribution.percentile(share), exact.or(expected));
-                }
             }
         }
     }
 
     #[test]
     fn no_delays_have_no_percentile() {
-        assert_eq!((Distribution::default().percentile(0.95), Distribution::default().quantile(0.5)), (None, None));
+        assert_eq!(
+            (Distribution::default().percentiles([0.95])[0], Distribution::default().quantile(0.5)),
+            (None, None)
+        );
     }
 
     #[test]
@@ -278,7 +282,7 @@ mod tests {
             all.push(micros);
             distribution.add(micros);
             if all.len() as u64 > FEW - 45 || all.len() % 13 == 0 {
-                assert_eq!(distribution.percentile(0.95), reference(&all, 0.95), "of {}", all.len());
+                assert_eq!(distribution.percentiles([0.95]), [reference(&all, 0.95)], "of {}", all.len());
             }
         }
         assert!(matches!(distribution.kept, Kept::Greatest(greatest) if greatest.is_empty()));

@@ -141,9 +141,10 @@ impl DelayRecord {
         (packets > 0).then(|| self.sum_s / packets as f64)
     }
 
-    /// Returns the delay that this share of the packets did not exceed, to three digits where there are many.
-    pub(crate) fn percentile_s(&self, share: f64) -> Option<f64> {
-        self.distribution.as_ref()?.percentile(share).map(|micros| micros as f64 * 1e-6)
+    /// Returns the 95th and the 99th percentile.
+    pub(crate) fn percentiles_s(&self) -> [Option<f64>; 2] {
+        let Some(distribution) = &self.distribution else { return [None; 2] };
+        distribution.percentiles([0.95, 0.99]).map(|micros| Some(micros? as f64 / 1e6))
     }
 
     /// Mean of the absolute difference between the delays of packets that arrive one after the other.
@@ -255,7 +256,7 @@ mod tests {
         let second = first + (0.2 - first) / 16.0;
         assert!((delays.interarrival_jitter_s().unwrap() - (first + second) / 2.0).abs() < 1e-12);
         assert!((delays.mean_s().unwrap() - 0.5 / 3.0).abs() < 1e-12);
-        assert!((delays.percentile_s(0.95).unwrap() - 0.3).abs() < 1e-3);
+        assert!((delays.percentiles_s()[0].unwrap() - 0.3).abs() < 1e-3);
     }
 
     #[test]

@@ -23,6 +23,8 @@ pub(crate) struct FlowFacts<'a> {
     pub(crate) transport: &'static str,
     pub(crate) congestion: Option<&'a str>,
     pub(crate) record: &'a FlowRecord,
+    /// The 95th and the 99th percentile of the one-way delay.
+    pub(crate) delays_s: [Option<f64>; 2],
     /// The counters of the end that sends the data.
     pub(crate) counters: Counters,
     pub(crate) delivered_bytes: u64,
@@ -228,17 +230,10 @@ flow_columns! {
         /// Mean time of packets with data from the moment they are sent to their arrival at the receiver's transport:
         /// path, queue, last hop, HARQ and reordering included. Packets that never arrive do not count.
         "Mean one-way delay" one_way_delay_mean_s: Option<f64> = |f| f.record.delay.mean_s();
-        /// The median of it; of more than 409 packets rounded likewise, to the 95th percentile at most.
-        "One-way delay, median" one_way_delay_p50_s: Option<f64> = |f| {
-            let [median, p95] = [0.5, 0.95].map(|share| f.record.delay.percentile_s(share));
-            Some(median?.min(p95?))
-        };
         /// The 95th percentile of it; of more than 4096 packets rounded likewise.
-        "One-way delay, 95 %" one_way_delay_p95_s: Option<f64> =
-            |f| f.record.delay.percentile_s(0.95);
+        "One-way delay, 95 %" one_way_delay_p95_s: Option<f64> = |f| f.delays_s[0];
         /// The 99th percentile of it; of more than 4096 packets rounded likewise.
-        "One-way delay, 99 %" one_way_delay_p99_s: Option<f64> =
-            |f| f.record.delay.percentile_s(0.99);
+        "One-way delay, 99 %" one_way_delay_p99_s: Option<f64> = |f| f.delays_s[1];
         /// Mean absolute difference between the one-way delays of packets that arrive one after the other: the jitter
         /// of the published studies.
         jitter_s: Option<f64> = |f| f.record.delay.jitter_s();

@@ -7,7 +7,7 @@ use super::flow_summary::FlowSummary;
 /// Flows whose text is made at once: half a megabyte.
 const FLOWS_AT_ONCE: usize = 400;
 /// The bytes of a flow's line, about.
-const LINE: usize = 1300;
+const LINE: usize = 1500;
 
 /// Returns flows as the elements of an array.
 pub(super) fn flow_lines(flows: &[Box<FlowSummary>]) -> String {

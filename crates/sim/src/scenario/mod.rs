@@ -96,7 +96,7 @@ impl Scenario {
         let root = schema_with_definitions();
         let mut table = self.table.clone();
         pca::rewrite(&mut table)?;
-        let table = shape::Shape { root, quantity }.apply(table)?;
+        let table = shape::Shape::new(root, quantity).apply(table)?;
         table.try_into().map_err(|error: toml::de::Error| ScenarioError::new("", error.message()))
     }
 
@@ -154,7 +154,7 @@ pub fn channel_from_json(json: &str) -> Result<ChannelConfig, ScenarioError> {
     let channel: toml::Value =
         serde_json::from_str(json).map_err(|error| ScenarioError::new("channel", format!("no table: {error}")))?;
     let root = schema_with_definitions();
-    let channel = shape::Shape { root, quantity }.apply_to("channel", channel)?;
+    let channel = shape::Shape::new(root, quantity).apply_to("channel", channel)?;
     let config: ChannelConfig =
         channel.try_into().map_err(|error: toml::de::Error| ScenarioError::new("channel", error.message()))?;
     config.entry().check().map_err(|error| error.within("channel"))?;
@@ -181,7 +181,7 @@ pub fn constellation_from_json(json: &str) -> Result<ConstellationChoice, Scenar
         ScenarioError { field, ..error }
     };
     let root = schema_with_definitions();
-    let path = shape::Shape { root, quantity }.apply_to("path", path.into()).map_err(without_path)?;
+    let path = shape::Shape::new(root, quantity).apply_to("path", path.into()).map_err(without_path)?;
     let constellation = path.get("constellation").cloned().expect("it was put there");
     constellation.try_into().map_err(|error: toml::de::Error| refuse(error.message().to_owned()))
 }

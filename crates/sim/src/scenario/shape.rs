@@ -15,16 +15,25 @@ use super::schemas::{listed, resolved, tagged_choices, type_of};
 pub(super) type QuantityCheck = fn(definition: &str, text: &str) -> Option<Result<(), String>>;
 
 /// A schema with its definitions.
+#[derive(Clone, Copy)]
 pub(super) struct Shape<'a> {
-    pub(super) root: &'a Json,
-    pub(super) quantity: QuantityCheck,
+    root: &'a Json,
+    quantity: QuantityCheck,
+    /// Whether an error tells where an unknown name is known. That takes as long as all the rest, and of several
+    /// alternatives most fail.
+    advises: bool,
 }
 
-impl Shape<'_> {
+impl<'a> Shape<'a> {
+    /// The schema `root`, whose quantities `quantity` reads.
+    pub(super) fn new(root: &'a Json, quantity: QuantityCheck) -> Shape<'a> {
+        Shape { root, quantity, advises: false }
+    }
+
     /// Checks `table` and writes out its short forms (`"cubic"` for `{ kind = "cubic" }`).
     pub(super) fn apply(&self, table: Table) -> Result<Table, ScenarioError> {
         let mut value = Value::Table(table);
-        self.check(&mut value, self.root, "")?;
+        self.check_advising(&mut value, self.root, "")?;
         match value {
             Value::Table(table) => Ok(table),
             _ => unreachable!("checking keeps a table a table"),
@@ -33,8 +42,13 @@ impl Shape<'_> {
 
     /// As [`Shape::apply`] for the value of one key at the top.
     pub(super) fn apply_to(&self, key: &str, mut value: Value) -> Result<Value, ScenarioError> {
-        self.check(&mut value, &self.root["properties"][key], key)?;
+        self.check_advising(&mut value, &self.root["properties"][key], key)?;
         Ok(value)
+    }
+
+    fn check_advising(&self, value: &mut Value, schema: &Json, path: &str) -> Result<(), ScenarioError> {
+        let advising = Shape { advises: true, ..*self };
+        self.check(value, schema, path).or_else(|_| advising.check(value, schema, path))
     }
 
     fn check(&self, value: &mut Value, schema: &Json, path: &str) -> Result<(), ScenarioError> {
@@ -95,7 +109,7 @@ impl Shape<'_> {
         match choices.iter().find(|c| c.0 == kind) {
             Some((_, schema)) => self.check_table(value, schema, choices, path),
             None => {
-                let elsewhere = elsewhere::of_name(self.root, path, kind);
+                let elsewhere = self.advises.then(|| elsewhere::of_name(self.root, path, kind)).flatten();
                 Err(unknown(&key, &format!("\"{kind}\" is unknown"), kind, &names, elsewhere))
             }
         }
@@ -123,7 +137,7 @@ impl Shape<'_> {
                 }
                 None => {
                     let names: Vec<&str> = properties.keys().map(String::as_str).collect();
-                    let elsewhere = elsewhere::of_key(self.root, path, key, choices);
+                    let elsewhere = self.advises.then(|| elsewhere::of_key(self.root, path, key, choices)).flatten();
                     return Err(unknown(&join(path, key), "is an unknown key", key, &names, elsewhere));
                 }
             }

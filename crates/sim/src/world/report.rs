@@ -259,6 +259,7 @@ impl World {
             transport: kind.transport_kind,
             congestion: kind.transport.congestion(),
             record,
+            delays_s: record.delay.percentiles_s(),
             counters: sender.counters(),
             delivered_bytes: receiver.delivered_bytes(),
             size: self.applications[flow.application as usize].source.size(),
