@@ -197,9 +197,9 @@ impl Place {
     }
 
     /// The packets are lost that the path loses by `now`.
-    pub(super) fn lose_later(&mut self, now: Time, ledger: &mut Ledger, schedule: &mut Schedule) {
-        while let Some((id, why)) = self.pending_losses.pop_due(now) {
-            ledger.lose(now, id, Loss::Path(why));
+    pub(super) fn lose_pending(&mut self, now: Time, ledger: &mut Ledger, schedule: &mut Schedule) {
+        while let Some((id, reason)) = self.pending_losses.pop_due(now) {
+            ledger.lose(now, id, Loss::Path(reason));
         }
         schedule.wake_at(self.machines.pending_losses, self.pending_losses.poll_timeout());
     }

@@ -64,7 +64,7 @@ impl World {
                     self.under.network.place(place).begin_frame(now, &mut self.under.ledger, &mut self.under.schedule);
                 }
                 Machine::PendingLosses(place) => {
-                    self.under.network.place(place).lose_later(now, &mut self.under.ledger, &mut self.under.schedule);
+                    self.under.network.place(place).lose_pending(now, &mut self.under.ledger, &mut self.under.schedule);
                 }
                 Machine::Service(place) => self.hand_over(now, place),
                 Machine::Sampler => self.sample(now),
