@@ -119,7 +119,7 @@ impl LastHopConfig {
     /// where users share a queue.
     pub fn user_queue(&self, class: u32, base_rtt: Duration, users: usize) -> Option<Limit> {
         let scheduler = self.classes.get(class as usize).map_or(&self.scheduler, |class| &class.scheduler);
-        scheduler.entry().user_queue(&self.facts(base_rtt, users))
+        scheduler.entry().user_queues()?.resolve(&self.facts(base_rtt, users)).ok()
     }
 
     /// Whether packets of a class, by its place as in [`LastHopConfig::user_queue`], are marked if they can be.

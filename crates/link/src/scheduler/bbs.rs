@@ -20,9 +20,9 @@ use units::{Duration, FieldError};
 
 use super::frames::{ByFrames, DEFAULT_FRAME, Frames, check_frame};
 use super::served::{DEFAULT_WINDOW, check_window};
-use super::users::user_queues_config;
+use super::users::{UserQueuesConfig, user_queues_config};
 use super::{Kind, Parts, Scheduler};
-use crate::buffer::{Limit, LinkFacts};
+use crate::buffer::LinkFacts;
 
 user_queues_config! {
     /// A queue for each user; fills one frame after the other with the packets of the most utility.
@@ -38,14 +38,13 @@ user_queues_config! {
 }
 
 impl Kind for BbsConfig {
-    fn check(&self, link: &LinkFacts) -> Result<(), FieldError> {
-        check_window(self.window)?;
-        check_frame(self.frame, self.alpha)?;
-        self.queues().resolve(link).map(drop)
+    fn user_queues(&self) -> Option<UserQueuesConfig> {
+        Some(self.queues())
     }
 
-    fn user_queue(&self, link: &LinkFacts) -> Option<Limit> {
-        self.queues().resolve(link).ok()
+    fn check_options(&self, _link: &LinkFacts) -> Result<(), FieldError> {
+        check_window(self.window)?;
+        check_frame(self.frame, self.alpha)
     }
 
     fn build(&self, parts: &mut Parts<'_>) -> Result<Box<dyn Scheduler>, FieldError> {

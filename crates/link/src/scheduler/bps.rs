@@ -11,9 +11,9 @@ use units::{Duration, FieldError};
 
 use super::frames::{ByFrames, DEFAULT_FRAME, Frames, check_frame};
 use super::served::{DEFAULT_WINDOW, check_window};
-use super::users::user_queues_config;
+use super::users::{UserQueuesConfig, user_queues_config};
 use super::{Kind, Parts, Scheduler};
-use crate::buffer::{Limit, LinkFacts};
+use crate::buffer::LinkFacts;
 
 user_queues_config! {
     /// A queue for each user; plans the frames of a period for the most utility, and then sends them.
@@ -42,7 +42,11 @@ impl BpsConfig {
 }
 
 impl Kind for BpsConfig {
-    fn check(&self, link: &LinkFacts) -> Result<(), FieldError> {
+    fn user_queues(&self) -> Option<UserQueuesConfig> {
+        Some(self.queues())
+    }
+
+    fn check_options(&self, link: &LinkFacts) -> Result<(), FieldError> {
         check_window(self.window)?;
         check_frame(self.frame, self.alpha)?;
         if self.period > Duration::from_secs(10) {
@@ -54,11 +58,7 @@ impl Kind for BpsConfig {
             let rate = link.rate;
             return Err(FieldError::new("period", format!("{given} at {rate}, at most {MOST_FRAMES} frames allowed")));
         }
-        self.queues().resolve(link).map(drop)
-    }
-
-    fn user_queue(&self, link: &LinkFacts) -> Option<Limit> {
-        self.queues().resolve(link).ok()
+        Ok(())
     }
 
     fn build(&self, parts: &mut Parts<'_>) -> Result<Box<dyn Scheduler>, FieldError> {

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Duration, FieldError, Time};
 
-use super::users::check_wait;
+use super::users::{UserQueuesConfig, check_wait};
 use super::{Kind, Parts, Scheduler, View};
 use crate::buffer::{Backlog, Buffer, Limit, LinkFacts};
 use crate::packet::{DropReason, PacketRef};
@@ -29,7 +29,11 @@ impl Default for DropTailConfig {
 }
 
 impl Kind for DropTailConfig {
-    fn check(&self, link: &LinkFacts) -> Result<(), FieldError> {
+    fn user_queues(&self) -> Option<UserQueuesConfig> {
+        None // users share one
+    }
+
+    fn check_options(&self, link: &LinkFacts) -> Result<(), FieldError> {
         check_wait(self.limit)?;
         self.buffer.resolve(link).map(drop)
     }

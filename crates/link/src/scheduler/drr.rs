@@ -12,9 +12,9 @@ use std::collections::VecDeque;
 use units::{Bytes, FieldError, Time};
 
 use super::quantum::{DEFAULT_QUANTUM, check_quantum};
-use super::users::{ByUser, UserQueues, user_queues_config};
+use super::users::{ByUser, UserQueues, UserQueuesConfig, user_queues_config};
 use super::{Kind, Parts, Scheduler, View};
-use crate::buffer::{Limit, LinkFacts};
+use crate::buffer::LinkFacts;
 use crate::packet::{DropReason, PacketRef};
 
 user_queues_config! {
@@ -26,13 +26,12 @@ user_queues_config! {
 }
 
 impl Kind for DrrConfig {
-    fn check(&self, link: &LinkFacts) -> Result<(), FieldError> {
-        check_quantum(self.quantum)?;
-        self.queues().resolve(link).map(drop)
+    fn user_queues(&self) -> Option<UserQueuesConfig> {
+        Some(self.queues())
     }
 
-    fn user_queue(&self, link: &LinkFacts) -> Option<Limit> {
-        self.queues().resolve(link).ok()
+    fn check_options(&self, _link: &LinkFacts) -> Result<(), FieldError> {
+        check_quantum(self.quantum)
     }
 
     fn build(&self, parts: &mut Parts<'_>) -> Result<Box<dyn Scheduler>, FieldError> {

@@ -11,7 +11,7 @@ use super::choose::{Choose, QueueState};
 use super::served::{DEFAULT_WINDOW, Served};
 use super::users::{ByUser, DEFAULT_BUFFER, UserQueues, UserQueuesConfig};
 use super::{Kind, Parts, Scheduler, SchedulerConfig, View};
-use crate::buffer::{Backlog, Buffer, Limit, LinkFacts};
+use crate::buffer::{Backlog, Buffer, LinkFacts};
 use crate::packet::PacketRef;
 
 /// A queue for each user; a script chooses the user.
@@ -48,17 +48,16 @@ impl ExternalConfig {
 }
 
 impl Kind for ExternalConfig {
-    fn check(&self, link: &LinkFacts) -> Result<(), FieldError> {
-        plugin::check_given("scheduler", &self.name)?;
-        self.queues().resolve(link).map(drop)
-    }
-
     fn check_chooser(&self, registered: &[String]) -> Result<(), FieldError> {
         plugin::check_registered("scheduler", &self.name, registered)
     }
 
-    fn user_queue(&self, link: &LinkFacts) -> Option<Limit> {
-        self.queues().resolve(link).ok()
+    fn user_queues(&self) -> Option<UserQueuesConfig> {
+        Some(self.queues())
+    }
+
+    fn check_options(&self, _link: &LinkFacts) -> Result<(), FieldError> {
+        plugin::check_given("scheduler", &self.name)
     }
 
     fn build(&self, parts: &mut Parts<'_>) -> Result<Box<dyn Scheduler>, FieldError> {

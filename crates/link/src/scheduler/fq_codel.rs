@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 use units::{Bytes, Duration, FieldError, Time};
 
 use super::quantum::{DEFAULT_QUANTUM, check_quantum};
-use super::users::{ByUser, UserQueues, check_wait};
+use super::users::{ByUser, UserQueues, UserQueuesConfig, check_wait};
 use super::{Kind, Parts, Scheduler, View};
 use crate::buffer::{Buffer, Limit, LinkFacts};
 use crate::packet::{DropReason, PacketRef};
@@ -68,7 +68,11 @@ impl FqCodelConfig {
 }
 
 impl Kind for FqCodelConfig {
-    fn check(&self, link: &LinkFacts) -> Result<(), FieldError> {
+    fn user_queues(&self) -> Option<UserQueuesConfig> {
+        None // each flow has one
+    }
+
+    fn check_options(&self, link: &LinkFacts) -> Result<(), FieldError> {
         check_wait(self.limit)?;
         check_quantum(self.quantum)?;
         if !(1..=65_536).contains(&self.flows) {

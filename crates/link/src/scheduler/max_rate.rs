@@ -7,9 +7,8 @@ use units::FieldError;
 
 use super::rule::{ByRule, Known, Rule};
 use super::served::DEFAULT_WINDOW;
-use super::users::user_queues_config;
+use super::users::{UserQueuesConfig, user_queues_config};
 use super::{Kind, Parts, Scheduler};
-use crate::buffer::{Limit, LinkFacts};
 
 user_queues_config! {
     /// A queue for each user; serves the best channel, and among nearly equal channels the user with the least recent
@@ -18,12 +17,8 @@ user_queues_config! {
 }
 
 impl Kind for MaxRateConfig {
-    fn check(&self, link: &LinkFacts) -> Result<(), FieldError> {
-        self.queues().resolve(link).map(drop)
-    }
-
-    fn user_queue(&self, link: &LinkFacts) -> Option<Limit> {
-        self.queues().resolve(link).ok()
+    fn user_queues(&self) -> Option<UserQueuesConfig> {
+        Some(self.queues())
     }
 
     fn build(&self, parts: &mut Parts<'_>) -> Result<Box<dyn Scheduler>, FieldError> {

@@ -27,6 +27,7 @@ use crate::estimate::Estimates;
 use crate::harq::Harq;
 use crate::packet::{DropReason, PacketRef};
 use crate::queue::Queue;
+use users::UserQueuesConfig;
 
 units::registry! {
     /// The schedulers of the last hop.
@@ -70,15 +71,25 @@ pub struct Parts<'a> {
 
 /// The options of a scheduler, from which it is built.
 pub trait Kind {
+    /// Its queues for the users, where each has one.
+    fn user_queues(&self) -> Option<UserQueuesConfig>;
+
+    /// Checks the options that [`Kind::check`] does not know: all but those of the queues for users and the name of a
+    /// user's scheduler.
+    ///
+    /// # Errors
+    /// If a value cannot be.
+    fn check_options(&self, _link: &LinkFacts) -> Result<(), FieldError> {
+        Ok(())
+    }
+
     /// Checks that it can be built, except for the name of a user's scheduler.
     ///
     /// # Errors
     /// If a value cannot be.
-    fn check(&self, link: &LinkFacts) -> Result<(), FieldError>;
-
-    /// The size of one user's queue, where each user has one.
-    fn user_queue(&self, _link: &LinkFacts) -> Option<Limit> {
-        None
+    fn check(&self, link: &LinkFacts) -> Result<(), FieldError> {
+        self.check_options(link)?;
+        self.user_queues().map_or(Ok(()), |queues| queues.resolve(link).map(drop))
     }
 
     /// Checks the name of a user's scheduler, if it asks one: one of `registered`.

@@ -4,9 +4,8 @@ use std::collections::VecDeque;
 
 use units::{FieldError, Time};
 
-use super::users::{ByUser, UserQueues, user_queues_config};
+use super::users::{ByUser, UserQueues, UserQueuesConfig, user_queues_config};
 use super::{Kind, Parts, Scheduler, View};
-use crate::buffer::{Limit, LinkFacts};
 use crate::packet::{DropReason, PacketRef};
 
 user_queues_config! {
@@ -15,12 +14,8 @@ user_queues_config! {
 }
 
 impl Kind for RoundRobinConfig {
-    fn check(&self, link: &LinkFacts) -> Result<(), FieldError> {
-        self.queues().resolve(link).map(drop)
-    }
-
-    fn user_queue(&self, link: &LinkFacts) -> Option<Limit> {
-        self.queues().resolve(link).ok()
+    fn user_queues(&self) -> Option<UserQueuesConfig> {
+        Some(self.queues())
     }
 
     fn build(&self, parts: &mut Parts<'_>) -> Result<Box<dyn Scheduler>, FieldError> {

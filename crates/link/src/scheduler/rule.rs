@@ -51,14 +51,13 @@ pub trait Rule: Send {
 macro_rules! by_rule {
     ($config:ty) => {
         impl $crate::scheduler::Kind for $config {
-            fn check(&self, link: &$crate::buffer::LinkFacts) -> Result<(), units::FieldError> {
-                $crate::scheduler::served::check_window(self.window)?;
-                self.rule()?;
-                self.queues().resolve(link).map(drop)
+            fn user_queues(&self) -> Option<$crate::scheduler::users::UserQueuesConfig> {
+                Some(self.queues())
             }
 
-            fn user_queue(&self, link: &$crate::buffer::LinkFacts) -> Option<$crate::buffer::Limit> {
-                self.queues().resolve(link).ok()
+            fn check_options(&self, _link: &$crate::buffer::LinkFacts) -> Result<(), units::FieldError> {
+                $crate::scheduler::served::check_window(self.window)?;
+                self.rule().map(drop)
             }
 
             fn build(
