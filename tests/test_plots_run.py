@@ -51,7 +51,7 @@ def test_a_viewer_has_one_colour_and_the_legend_names_all(viewers: to.Result) ->
     assert figure is not None
     lines = [(line.get_label(), line.get_color()) for ax in figure.axes for line in ax.lines]
     assert len(lines) == 2 + 3 + 1, "the bit rate of stored video, all buffers, the latency of live video"
-    names = {"flow 1 (live, udp)", "flow 2 (dash, quic, cubic)", "flow 3 (dash, cubic)"}
+    names = {"flow 1 (live, udp)", "flow 2 (dash, quic cubic)", "flow 3 (dash, cubic)"}
     assert {name for name, _ in lines} == names
     assert dict(lines) == dict(reversed(lines)), "the same colour in each panel"
     assert len({colour for _, colour in lines}) == 3
@@ -66,9 +66,9 @@ def test_the_colour_of_a_viewer_is_that_of_its_goodput(viewers: to.Result) -> No
     assert video is not None
     assert goodput is not None
     colours = {line.get_label(): line.get_color() for line in goodput.axes[0].lines}
-    assert colours["flow 2 (quic, cubic)"] == style.GREEN
+    assert colours["flow 2 (quic cubic)"] == style.GREEN
     assert {line.get_label(): line.get_color() for line in video.axes[0].lines} == {
-        "flow 2 (dash, quic, cubic)": colours["flow 2 (quic, cubic)"],
+        "flow 2 (dash, quic cubic)": colours["flow 2 (quic cubic)"],
         "flow 3 (dash, cubic)": colours["flow 3 (cubic)"],
     }
 
@@ -79,7 +79,7 @@ def test_many_flows_leave_few_viewers_their_lines() -> None:
     figure = plots.video(few.run())
     assert figure is not None
     assert {line.get_label() for ax in figure.axes for line in ax.lines} == {
-        "flow 20 (live, udp)", "flow 21 (dash, quic, cubic)", "flow 22 (dash, cubic)"
+        "flow 20 (live, udp)", "flow 21 (dash, quic cubic)", "flow 22 (dash, cubic)"
     }  # fmt: skip
     many = plots.video(few.replace({"flows.3.count": 6}).run())
     assert many is not None

@@ -119,6 +119,14 @@ def test_a_row_is_named_by_what_tells_it_from_the_others() -> None:
     assert rows(run(both, "1 s", **access)) == ["cubic down", "cubic up"]
 
 
+def test_a_flow_and_a_column_of_flows_are_named_alike() -> None:
+    sent_by = [("tcp", "cubic"), ("quic", "bbr"), ("udp", None), ("quic", None)]
+    flows = [{"transport": transport, "congestion": congestion} for transport, congestion in sent_by]
+    names = ["cubic", "quic bbr", "udp", "quic"]
+    assert [_flow_kinds.of_transport(flow) for flow in flows] == names
+    assert _flow_kinds.transports(pl.DataFrame(flows)).to_list() == names
+
+
 def test_pages_have_a_time_for_each_row_of_the_table() -> None:
     scenario = to.Scenario.load(ROOT / "scenarios/quic-web.toml").replace({"duration": "30 s"})
     result = scenario.run()

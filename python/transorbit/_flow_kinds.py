@@ -20,9 +20,29 @@ def is_controlled(flow: Mapping[str, Any]) -> bool:
     return flow.get(CONTROLLED) is not None
 
 
+def of_transport(flow: Mapping[str, Any]) -> str:
+    """The congestion controller of a flow, with its transport if that is not TCP; of a flow without one its transport.
+
+    "cubic", "quic cubic" or "udp".
+    """
+    congestion, transport = flow.get(CONTROLLED), str(flow["transport"])
+    if congestion is None:
+        return transport
+    return str(congestion) if transport == "tcp" else f"{transport} {congestion}"
+
+
+def transports(flows: pl.DataFrame) -> pl.Series:
+    """As `of_transport`, of each flow."""
+    import polars as pl
+
+    transport, congestion = pl.col("transport"), pl.col(CONTROLLED)
+    over = pl.when(transport == "tcp").then(pl.lit("")).otherwise(transport + " ")
+    return flows.select(pl.when(congestion.is_null()).then(transport).otherwise(over + congestion)).to_series()
+
+
 def what_it_runs(flow: Mapping[str, Any]) -> str:
-    """The congestion controller of a flow; of a flow without one its traffic."""
-    return str(flow.get(CONTROLLED) or flow["traffic"])
+    """The congestion controller of a flow, as `of_transport` names it; of a flow without one its traffic."""
+    return of_transport(flow) if is_controlled(flow) else str(flow["traffic"])
 
 
 def named(flow: Mapping[str, Any]) -> str:

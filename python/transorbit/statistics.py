@@ -45,6 +45,11 @@ class Interval:
         """Half the distance of the limits."""
         return (self.high - self.low) / 2
 
+    @property
+    def ends(self) -> tuple[float, float] | tuple[None, None]:
+        """The limits where something is known of them: None of less than two values."""
+        return (self.low, self.high) if self.count > 1 else (None, None)
+
 
 @dataclass(frozen=True)
 class BatchMeans(Interval):

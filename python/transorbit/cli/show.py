@@ -212,7 +212,9 @@ def _in_rows(flows: pl.DataFrame, web: pl.Series) -> pl.DataFrame:
 
     row, number = pl.col("row"), pl.col("id").cast(pl.String)
     traffic = flows.filter(pl.col("id").is_in(web.implode()))["traffic"].unique()
-    told = flows.with_columns(_kind(traffic).alias("row"))
+    told = flows.with_columns(_flow_kinds.transports(flows).alias("row"))
+    says_traffic = pl.col(_flow_kinds.CONTROLLED).is_null() | pl.col("traffic").is_in(traffic.implode())
+    told = told.with_columns(pl.when(says_traffic).then(row + " " + pl.col("traffic")).otherwise(row).alias("row"))
     for column in ("traffic", "direction"):
         mixed = pl.col(column).n_unique().over("row") > 1
         told = told.with_columns(pl.when(mixed).then(row + " " + pl.col(column)).otherwise(row).alias("row"))
@@ -383,16 +385,6 @@ def harq_failed(harq: dict[str, Any]) -> str:
 def total(flows: pl.DataFrame, key: str) -> int:
     """The sum of a count over flows."""
     return int(flows[key].sum())
-
-
-def _kind(web: pl.Series) -> pl.Expr:
-    """The congestion controller or transport of a flow, and its traffic if it is one of `web` or has no controller."""
-    import polars as pl
-
-    transport, traffic, congestion = map(pl.col, ("transport", "traffic", "congestion"))
-    over = pl.when(transport == "tcp").then(pl.lit("")).otherwise(transport + " ")
-    what = pl.when(traffic.is_in(web.implode())).then(" " + traffic).otherwise(pl.lit(""))
-    return pl.when(congestion.is_null()).then(transport + " " + traffic).otherwise(over + congestion + what)
 
 
 def _plain(value: Any) -> str:

@@ -9,7 +9,7 @@ import polars as pl
 from matplotlib.ticker import MaxNLocator
 
 from transorbit import _flow_kinds
-from transorbit.plots import heading, labels, run, scales, style
+from transorbit.plots import heading, run, scales, style
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -107,7 +107,7 @@ def panel(ax: Axes, result: Result, state: State) -> None:
         drawn = result.flows.filter(pl.col("id").is_in(binned["flow"].implode()))
         for flow in drawn.sort("id").iter_rows(named=True):
             own = binned.filter(pl.col("flow") == flow["id"]).sort(at)
-            name = f"flow {flow['id']} ({flow['traffic']}, {labels.of_transport(flow)})"
+            name = f"flow {flow['id']} ({flow['traffic']}, {_flow_kinds.of_transport(flow)})"
             ax.plot(own[at], own["value"], label=name, color=colours[flow["id"]], **look)
     else:
         of_all = pl.col("value")

@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING, Any
 from transorbit import _columns, _numbers
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from transorbit.sweep.axes import Axis
 
 _PREFIXED = {"bit/s", "B", "Hz", "s"}
@@ -29,17 +27,6 @@ def of_axis(axis: Axis) -> str:
     """The label of an axis of a sweep, with its unit; by default its name in words."""
     text = label(axis.name) if axis.label == axis.name else axis.label
     return f"{words(text)} ({axis.unit})" if axis.unit else text
-
-
-def of_transport(flow: Mapping[str, Any]) -> str:
-    """The congestion controller of a flow, with its transport if that is not TCP; of a flow without one its transport.
-
-    "cubic", "quic, cubic" or "udp".
-    """
-    congestion, transport = flow["congestion"], str(flow["transport"])
-    if congestion is None:
-        return transport
-    return str(congestion) if transport == "tcp" else f"{transport}, {congestion}"
 
 
 def unit_of(text: str) -> str | None:

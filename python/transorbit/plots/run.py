@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from transorbit import _numbers
-from transorbit.plots import heading, labels, scales, style
+from transorbit._flow_kinds import of_transport
+from transorbit.plots import heading, scales, style
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
@@ -297,7 +298,7 @@ def _lines(ax: Axes, series: pl.DataFrame, column: str, result: Result, *, label
             own = series.filter(pl.col("flow") == flow["id"])
             if own[column].is_null().all() or own[column].is_nan().all():
                 continue
-            name = f"flow {flow['id']} ({labels.of_transport(flow)})"
+            name = f"flow {flow['id']} ({of_transport(flow)})"
             # A flow has its colour in all panels, also in one that has nothing of those before it.
             ax.plot(
                 own["time_s"], own[column], color=style.CYCLE[index], label=label if label and len(flows) == 1 else name

@@ -119,8 +119,8 @@ def summary(spec: Spec, frame: pl.DataFrame, *, has_shares: bool = False) -> pl.
     mean, low, high, count = spec.stats
     points = groups.drop("\0values").with_columns(
         pl.Series(mean, [one.mean for one in found], pl.Float64),
-        pl.Series(low, [one.low if one.count > 1 else None for one in found], pl.Float64),
-        pl.Series(high, [one.high if one.count > 1 else None for one in found], pl.Float64),
+        pl.Series(low, [one.ends[0] for one in found], pl.Float64),
+        pl.Series(high, [one.ends[1] for one in found], pl.Float64),
         pl.Series(count, [one.count for one in found], pl.Int64),
     )
     return points.filter(pl.col(mean).is_finite())

@@ -344,8 +344,9 @@ def good_runs(row: Mapping[str, Any]) -> int:
 
 def _of_values(interval: Interval) -> dict[str, Any]:
     """Mean, interval and count of a metric as `SweepResult.means` has them."""
-    ends = {"low": interval.low, "high": interval.high} if interval.count > 1 else {"low": math.nan, "high": math.nan}
-    known = {name: end if math.isfinite(end) else None for name, end in {"mean": interval.mean, **ends}.items()}
+    low, high = interval.ends
+    told = {"mean": interval.mean, "low": low, "high": high}
+    known = {name: value if value is not None and math.isfinite(value) else None for name, value in told.items()}
     return {**known, "count": interval.count}
 
 
