@@ -8,6 +8,7 @@ use units::{BitRate, Duration, Time};
 
 use self::gap::SINGLE;
 use super::Sender;
+use crate::congestion::Window;
 use crate::state::CongestionState;
 
 /// The bytes of the largest group.
@@ -33,16 +34,19 @@ impl Sender {
     /// The rate that the controller sets; otherwise, as Linux, twice the window per round trip while it is far below
     /// the threshold, then 1.2 times.
     pub(super) fn pacing_rate(&self) -> BitRate {
-        if let Some(rate) = self.cwnd.control.pacing_rate() {
-            return rate;
-        }
+        self.cwnd.control.pacing_rate().unwrap_or_else(|| self.rate_of_window(*self.cwnd.window()))
+    }
+
+    /// The rate that Linux sets of a window.
+    #[inline]
+    fn rate_of_window(&self, window: Window) -> BitRate {
         let srtt = self.rtt.srtt().max(Duration::from_micros(1));
         let percent = match () {
             () if self.is_spreading() => 100,
-            () if self.cwnd.window().size < self.cwnd.window().threshold / 2 => 200,
+            () if window.size < window.threshold / 2 => 200,
             () => 120,
         };
-        let bytes = u64::from(self.cwnd.window().size.max(self.board.out())) * self.agreed.mss;
+        let bytes = u64::from(window.size.max(self.board.out())) * self.agreed.mss;
         let bits = bytes * 8 * percent / 100;
         let bps = match bits.checked_mul(1_000_000_000) {
             Some(scaled) => scaled / srtt.as_nanos(),
@@ -71,15 +75,15 @@ impl Sender {
 impl Sender {
     /// Begins a group where `waiting` bytes wait and the peer takes `usable`. Whether one goes now.
     pub(super) fn open_group(&mut self, now: Time, waiting: u64, usable: u64) -> bool {
-        let (window, in_flight) = (self.cwnd.window().size, self.board.in_flight());
-        let room = window.saturating_sub(in_flight).max(1);
-        if waiting > self.agreed.mss && self.defers(now, waiting, usable, room) {
+        let window = *self.cwnd.window();
+        let room = window.size.saturating_sub(self.board.in_flight()).max(1);
+        if waiting > self.agreed.mss && self.defers(now, waiting, usable, window, room) {
             return false;
         }
-        let half = room.min((window / 2).max(1));
+        let half = room.min((window.size / 2).max(1));
         // Two go in any case, unless segments are spaced.
         let small = half <= 2 && !(self.is_paced() && half > 1);
-        let left = if small { half } else { half.min(self.largest_group()) };
+        let left = if small { half } else { half.min(self.largest_group(window)) };
         self.group.open(left);
         true
     }
@@ -100,11 +104,11 @@ impl Sender {
     }
 
     /// Segments that go at once.
-    fn largest_group(&self) -> u32 {
-        if self.settings.initial_spreading && self.board.una() == 1 {
+    fn largest_group(&self, window: Window) -> u32 {
+        if self.is_spreading() {
             return 1;
         }
-        let rate = self.pacing_rate();
+        let rate = self.cwnd.control.pacing_rate().unwrap_or_else(|| self.rate_of_window(window));
         let mut bytes = (rate.as_bps() / 8) >> 10;
         // The nearer the peer, the larger.
         let halvings = (self.rtt.min().as_nanos() / 1000) >> 9;
@@ -122,24 +126,24 @@ impl Sender {
 
     /// Whether what may go waits for more: others went just now, it is a small part of the window, and the next
     /// acknowledgment is near.
-    fn defers(&mut self, now: Time, waiting: u64, usable: u64, room: u32) -> bool {
+    fn defers(&mut self, now: Time, waiting: u64, usable: u64, window: Window, room: u32) -> bool {
         if matches!(self.cwnd.state(), CongestionState::Recovery | CongestionState::Loss)
             || self.burst.last_sent.is_none_or(|last| now.since(last) > RECENT)
         {
             return false;
         }
         let mss = self.agreed.mss;
-        let (allowed, all) = (u64::from(room) * mss, u64::from(self.cwnd.window().size) * mss);
+        let (allowed, all) = (u64::from(room) * mss, u64::from(window.size) * mss);
         let limit = allowed.min(usable);
-        let window = all.min(self.peer.usable(self.board.una()));
-        if limit >= window / u64::from(self.settings.offload_divisor) {
+        let whole = all.min(self.peer.usable(self.board.una()));
+        if limit >= whole / u64::from(self.settings.offload_divisor) {
             return false;
         }
         let Some(front) = self.board.front() else { return false };
         let srtt = self.rtt.srtt();
         let next_ack = (front.sent_at + srtt).since(now);
         let fills = |segments: u32| limit >= u64::from(segments) * mss;
-        if next_ack > RECENT.min(srtt / 2) || fills(self.least_group()) && fills(self.largest_group()) {
+        if next_ack > RECENT.min(srtt / 2) || fills(self.least_group()) && fills(self.largest_group(window)) {
             return false;
         }
         let piece = waiting.min(LARGEST);
