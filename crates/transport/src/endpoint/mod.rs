@@ -229,13 +229,26 @@ impl Payload {
     /// See [`Outline`].
     #[inline(always)]
     pub fn outline(&self) -> Outline {
+        match self {
+            Payload::Tcp(segment) => Outline {
+                bytes: segment.wire_bytes(),
+                ecn: segment.ecn,
+                has_data: segment.has_data(),
+                address: 0,
+                number: segment.seq,
+                acknowledges: Some(segment.ack),
+            },
+            _ => self.other_outline(),
+        }
+    }
+
+    /// As [`Payload::outline`], out of the way of segments.
+    #[inline(never)]
+    fn other_outline(&self) -> Outline {
         let (address, number, acknowledges) = (0, 0, None);
         let mut outline = Outline { bytes: 0, ecn: self.ecn(), has_data: true, address, number, acknowledges };
         match self {
-            Payload::Tcp(segment) => {
-                (outline.bytes, outline.has_data) = (segment.wire_bytes(), segment.has_data());
-                (outline.number, outline.acknowledges) = (segment.seq, Some(segment.ack));
-            }
+            Payload::Tcp(_) => return self.outline(),
             Payload::Udp(datagram) => (outline.bytes, outline.number) = (datagram.wire_bytes(), datagram.number),
             Payload::Quic(packet) => {
                 (outline.bytes, outline.has_data) = (packet.wire_bytes(), packet.has_data());

@@ -157,31 +157,35 @@ impl Sender {
     /// segment.
     #[inline(always)]
     pub(super) fn take_plain(&mut self, now: Time, counters: &mut Counters) -> Option<Taken> {
-        let mut taken: Option<Taken> = None;
-        while let Some((number, slot)) = self.board.acknowledged() {
-            counters.bytes_acked += u64::from(slot.len);
-            taken = Some(match taken {
-                None => Taken { acked: 1, first_sent_at: slot.sent_at, last: slot },
-                Some(before) => Taken { acked: before.acked + 1, last: slot, ..before },
-            });
-            if let Some(sampler) = &mut self.sampler {
-                sampler.on_delivered(&slot, self.board.state(number));
-            }
-            self.board.pop_plain();
-            if slot.end() == self.board.una() {
-                break; // the next segment begins there
-            }
+        let first = self.take_plain_slot(counters)?;
+        let (mut acked, mut last) = (1, first);
+        // The next segment begins where the one before ends.
+        while last.end() != self.board.una()
+            && let Some(next) = self.take_plain_slot(counters)
+        {
+            (acked, last) = (acked + 1, next);
         }
-        let taken = taken?;
-        let Taken { acked, last, .. } = &taken;
-        self.totals.delivered += u64::from(*acked);
+        let first_sent_at = first.sent_at;
+        self.totals.delivered += u64::from(acked);
         if let Some(rack) = &mut self.rack {
-            rack.note_prior(last);
+            rack.note_prior(&last);
             if self.agreed.sack {
-                rack.on_delivered(now, last, self.rtt.min());
+                rack.on_delivered(now, &last, self.rtt.min());
             }
         }
-        Some(taken)
+        Some(Taken { acked, first_sent_at, last })
+    }
+
+    /// Takes out the oldest segment, if it is acknowledged.
+    #[inline(always)]
+    fn take_plain_slot(&mut self, counters: &mut Counters) -> Option<Slot> {
+        let (number, slot) = self.board.acknowledged()?;
+        counters.bytes_acked += u64::from(slot.len);
+        if let Some(sampler) = &mut self.sampler {
+            sampler.on_delivered(&slot, self.board.state(number));
+        }
+        self.board.pop_plain();
+        Some(slot)
     }
 
     /// An acknowledgment that was overtaken may still bring blocks.

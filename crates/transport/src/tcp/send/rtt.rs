@@ -16,8 +16,12 @@ pub(in crate::tcp) struct Rtt {
     rttvar: Duration,
     min: Duration,
     min_at: Time,
-    /// The time-out without back-off.
+    /// The least term for the variance, and the least time-out: [`RtoFloor`].
+    least_variance: Duration,
+    least_rto: Duration,
+    /// The time-out without back-off, and with it.
     base_rto: Duration,
+    rto: Duration,
     backoff: u32,
 }
 
@@ -34,6 +38,7 @@ const MIN_WINDOW: Duration = Duration::from_secs(300);
 
 impl Rtt {
     pub(in crate::tcp) fn new(settings: &Arc<Settings>) -> Rtt {
+        let floor = |of| if settings.rto_floor == of { settings.min_rto } else { Duration::ZERO };
         Rtt {
             settings: Arc::clone(settings),
             estimator: if settings.linux_rtt {
@@ -47,7 +52,10 @@ impl Rtt {
             rttvar: Duration::ZERO,
             min: Duration::ZERO,
             min_at: Time::ZERO,
+            least_variance: floor(RtoFloor::Variance),
+            least_rto: floor(RtoFloor::Total),
             base_rto: settings.initial_rto,
+            rto: settings.initial_rto.min(settings.max_rto),
             backoff: 0,
         }
     }
@@ -66,14 +74,14 @@ impl Rtt {
     #[inline(always)]
     pub(in crate::tcp) fn measured(&mut self, rtt: Duration, una: u64, nxt: u64) {
         let rtt = rtt.max(TINY);
-        let Settings { rto_floor, min_rto, max_rto, timer_tick, .. } = *self.settings;
-        let floor = if rto_floor == RtoFloor::Variance { min_rto } else { Duration::ZERO };
+        let Settings { max_rto, timer_tick, .. } = *self.settings;
+        let floor = self.least_variance;
         let variance = match &mut self.estimator {
             Estimator::Ns2(estimator) => {
                 (self.srtt, self.rttvar) = estimator.measured(rtt);
                 let rto = self.srtt + (self.rttvar * 4).max(floor);
-                let least = if rto_floor == RtoFloor::Total { min_rto } else { Duration::ZERO };
-                self.base_rto = round_down(rto, timer_tick).max(least).min(max_rto);
+                self.base_rto = round_down(rto, timer_tick).max(self.least_rto).min(max_rto);
+                self.follow_backoff();
                 return;
             }
             Estimator::Linux(estimator) => {
@@ -87,10 +95,14 @@ impl Rtt {
                 (self.rttvar * 4).max(floor).max(timer_tick)
             }
         };
-        let rto = self.srtt + variance;
-        let rto = if rto_floor == RtoFloor::Total { rto.max(min_rto) } else { rto };
+        let rto = (self.srtt + variance).max(self.least_rto);
         self.base_rto = round_up(rto, timer_tick).min(max_rto);
+        self.rto = self.base_rto;
         self.backoff = 0;
+    }
+
+    fn follow_backoff(&mut self) {
+        self.rto = (self.base_rto * (1 << self.backoff)).min(self.settings.max_rto);
     }
 
     /// RFC 6298 (2.2), (2.3), in whole nanoseconds.
@@ -109,6 +121,7 @@ impl Rtt {
     /// The timer expired: the next one waits twice as long (RFC 6298 (5.5)).
     pub(in crate::tcp) fn back_off(&mut self) {
         self.backoff = (self.backoff + 1).min(16);
+        self.follow_backoff();
         if let Estimator::Ns2(estimator) = &mut self.estimator {
             estimator.back_off(self.backoff);
         }
@@ -117,18 +130,20 @@ impl Rtt {
     /// Ends the back-off: a window probe was answered (RFC 9293 section 3.8.6.1).
     pub(in crate::tcp) fn forget_backoff(&mut self) {
         self.backoff = 0;
+        self.follow_backoff();
     }
 
     /// Starts from `rto` again, without back-off (RFC 6298 (5.7)).
     pub(in crate::tcp) fn restart(&mut self, rto: Duration) {
         self.base_rto = rto;
         self.backoff = 0;
+        self.follow_backoff();
     }
 
     /// Returns the time-out, with back-off.
     #[inline]
     pub(in crate::tcp) fn rto(&self) -> Duration {
-        (self.base_rto * (1 << self.backoff)).min(self.settings.max_rto)
+        self.rto
     }
 
     #[inline]

@@ -113,7 +113,7 @@ impl CongestionWindow {
     /// As [`Usage::is_window_limited`].
     #[inline(always)]
     pub fn is_window_limited(&self) -> bool {
-        self.usage.is_window_limited(self.window())
+        self.usage.is_full() || self.usage.is_window_limited(self.window())
     }
 
     /// As [`Usage::is_full`].
