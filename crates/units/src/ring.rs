@@ -43,10 +43,23 @@ impl<T: Copy> Ring<T> {
     /// Removes and returns the first item.
     #[inline(always)]
     pub fn pop_front(&mut self) -> Option<T> {
-        let front = self.front()?;
+        (self.len > 0).then(|| self.take_first())
+    }
+
+    /// Removes and returns the first item, of which there is one.
+    #[inline(always)]
+    pub fn take_first(&mut self) -> T {
+        let first = self.first();
         self.first = self.first.wrapping_add(1);
         self.len -= 1;
-        Some(front)
+        first
+    }
+
+    /// The first item, of which there is one.
+    #[inline(always)]
+    pub fn first(&self) -> T {
+        debug_assert!(!self.is_empty(), "a queue has a first item");
+        self.places[self.place(0)]
     }
 
     /// Removes the first item, of which there is one, and appends another.
@@ -61,7 +74,7 @@ impl<T: Copy> Ring<T> {
     /// The first item.
     #[inline(always)]
     pub fn front(&self) -> Option<T> {
-        (self.len > 0).then(|| self.places[self.place(0)])
+        (self.len > 0).then(|| self.first())
     }
 
     /// The last item.

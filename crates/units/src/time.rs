@@ -130,7 +130,7 @@ impl Duration {
 /// The nearest number; one that fits takes the shorter way of signed ones.
 #[inline]
 fn float(nanos: u64) -> f64 {
-    i64::try_from(nanos).map_or(nanos as f64, |nanos| nanos as f64)
+    nanos.min(i64::MAX as u64) as i64 as f64
 }
 
 #[inline]

@@ -2,9 +2,9 @@
 //!
 //! One queue sends first in first out and drops only what finds it full; each packet is one burst, which meets no noise
 //! and has no feedback; and the delay is constant. Then the burst of a packet begins when the transmitter has sent what
-//! came before, which is known when the packet comes: it is entered once, and no burst is simulated. Counters advance
-//! when bursts begin and arrive, so what is read of the last hop is the same. A handover ends it: from then on bursts
-//! are simulated.
+//! came before, which is known when the packet comes: it is entered once, and no burst is simulated. The transmitter is
+//! told of all bursts at once, and of those that wait it is taken back where it is read, so what is read of the last
+//! hop is the same. A handover ends it: from then on bursts are simulated.
 
 use units::{Duration, Ring, Time};
 
@@ -17,8 +17,6 @@ use crate::packet::{DropReason, PacketRef};
 pub(super) struct Fifo {
     limit: Limit,
     pub(super) delay: Duration,
-    /// When the transmitter will have sent all that came.
-    free_at: Time,
     /// What has not arrived, in order.
     pub(super) packets: Ring<Scheduled>,
     /// How many of `packets` have started; the others wait.
@@ -45,7 +43,6 @@ impl Fifo {
         Fifo {
             limit,
             delay,
-            free_at: Time::ZERO,
             packets: Ring::default(),
             started: 0,
             begins_at: Time::MAX,
@@ -90,41 +87,42 @@ impl Fifo {
         packet: PacketRef,
         transmitter: &mut Transmitter,
     ) -> Result<usize, DropReason> {
-        self.work_until(now, transmitter);
+        self.work_until(now);
         let bits = Uncoded::coded(&packet).bits;
         let time = transmitter.tx_time(now, bits);
         let waiting = self.waiting();
         if !self.limit.admits(waiting, packet.size) {
             return Err(DropReason::Overflow);
         }
-        if self.free_at > now {
+        let begins_at = transmitter.free_at.max(now);
+        if begins_at > now {
             self.waiting_bytes += u64::from(packet.size);
-            self.begins_at = self.begins_at.min(self.free_at);
-            self.push(self.free_at + time, packet);
+            self.begins_at = self.begins_at.min(begins_at);
         } else {
-            // Nothing waits: it begins at once.
-            self.push(now + time, packet);
-            self.started += 1;
-            transmitter.send(now, time, bits);
+            self.started += 1; // nothing waits: it begins at once
         }
+        let end = transmitter.send(begins_at, time, bits);
+        if self.packets.is_empty() {
+            self.arrives_at = end + self.delay;
+        }
+        self.packets.push_back(Scheduled { end, packet });
         Ok(waiting.packets + 1)
     }
 
     /// Begins the bursts that begin by `now`; [`Fifo::pop_arrived`] hands out the packets that have arrived.
     #[inline]
-    pub(super) fn work_until(&mut self, now: Time, transmitter: &mut Transmitter) {
+    pub(super) fn work_until(&mut self, now: Time) {
         self.reached = now;
         if self.begins_at <= now {
-            self.begin_bursts(transmitter, |start| start <= now);
+            self.begin_bursts(|start| start <= now);
         }
     }
 
     /// Begins the bursts that begin at times that are `due`.
-    pub(super) fn begin_bursts(&mut self, transmitter: &mut Transmitter, due: impl Fn(Time) -> bool) {
+    pub(super) fn begin_bursts(&mut self, due: impl Fn(Time) -> bool) {
         while due(self.begins_at)
             && let Some(Scheduled { end, packet }) = self.packets.get(self.started)
         {
-            transmitter.send(self.begins_at, end.since(self.begins_at), Uncoded::coded(&packet).bits);
             self.waiting_bytes -= u64::from(packet.size);
             self.started += 1;
             // The next begins when this one ends.
@@ -132,14 +130,11 @@ impl Fifo {
         }
     }
 
-    /// Enters a packet whose burst ends at `end`.
-    #[inline]
-    fn push(&mut self, end: Time, packet: PacketRef) {
-        self.free_at = end;
-        if self.packets.is_empty() {
-            self.arrives_at = end + self.delay;
+    /// Takes the bursts that wait back from the transmitter.
+    pub(super) fn take_back(&self, transmitter: &mut Transmitter) {
+        if self.begins_at < Time::MAX {
+            transmitter.take_back(self.begins_at, 8 * self.waiting_bytes);
         }
-        self.packets.push_back(Scheduled { end, packet });
     }
 
     /// The next packet that has arrived by the instant of the last event.
@@ -148,10 +143,27 @@ impl Fifo {
         if !self.has_arrived() {
             return None;
         }
-        let Scheduled { packet, .. } = self.packets.pop_front()?;
+        Some(self.pop())
+    }
+
+    /// As [`Fifo::work_until`] and [`Fifo::pop_arrived`] when the next packet arrives, if that is by `until`.
+    #[inline(always)]
+    pub(super) fn pop_arrived_by(&mut self, until: Time) -> Option<(Time, PacketRef)> {
+        let at = self.arrives_at;
+        if at > until {
+            return None;
+        }
+        self.work_until(at);
+        Some((at, self.pop()))
+    }
+
+    /// Takes out the first packet, which has arrived.
+    #[inline(always)]
+    fn pop(&mut self) -> PacketRef {
+        let Scheduled { packet, .. } = self.packets.take_first();
         self.started -= 1;
-        self.arrives_at = self.packets.front().map_or(Time::MAX, |next| next.end + self.delay);
-        Some(packet)
+        self.arrives_at = if self.packets.is_empty() { Time::MAX } else { self.packets.first().end + self.delay };
+        packet
     }
 }
 

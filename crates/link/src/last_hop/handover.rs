@@ -130,7 +130,8 @@ impl LastHop {
     #[cold]
     pub(super) fn simulate_bursts(&mut self, now: Time) {
         let Some(mut fifo) = self.fifo.take() else { return };
-        fifo.begin_bursts(&mut self.transmitter, |start| start < now);
+        fifo.begin_bursts(|start| start < now);
+        fifo.take_back(&mut self.transmitter);
         let (uncounted, arrived) = self.counters.uncounted(fifo.started);
         self.harq.count_clear(uncounted, arrived);
         let Fifo { delay, packets, started, .. } = fifo;

@@ -271,16 +271,12 @@ impl LastHop {
     }
 
     /// As [`LastHop::handle_timeout`] and [`LastHop::poll_arrived`] at the instant at which a packet arrives next, if
-    /// that is by `until`, and before `before` or the last packet that came: when it arrived, and its handle.
+    /// that is by `until`: when it arrived, and its handle. Packets that came later may have entered.
     #[inline(always)]
-    pub fn poll_arrived_before(&mut self, before: Time, until: Time) -> Option<(Time, u32)> {
-        let fifo = self.fifo.as_mut()?;
-        let at = fifo.arrives_at;
-        if at > until || at >= before && !fifo.has_arrived() {
-            return None;
-        }
-        fifo.work_until(at, &mut self.transmitter);
-        self.poll_arrived().map(|id| (at, id))
+    pub fn poll_arrived_by(&mut self, until: Time) -> Option<(Time, u32)> {
+        let (at, packet) = self.fifo.as_mut()?.pop_arrived_by(until)?;
+        self.counters.on_delivered(&packet);
+        Some((at, packet.id))
     }
 
     /// Whether [`LastHop::poll_lost`] has something to tell, if no burst is simulated.
@@ -289,13 +285,12 @@ impl LastHop {
         !self.outputs.is_empty()
     }
 
-    /// The next packet that was dropped when it came, if no burst is simulated: when that was, its handle, and why. To
-    /// be asked before the next packet comes, and after those that had arrived by then were polled.
+    /// The packet that was dropped when it came, if no burst is simulated: its handle, and why. To be asked before the
+    /// next packet comes, and after those that had arrived by then were polled.
     #[cold]
-    pub fn poll_lost(&mut self) -> Option<(Time, u32, DropReason)> {
-        let came = self.fifo.as_ref()?.reached;
+    pub fn poll_lost(&mut self) -> Option<(u32, DropReason)> {
         match self.poll_output()? {
-            Output::Dropped(packet, reason) => Some((came, packet.id, reason)),
+            Output::Dropped(packet, reason) => Some((packet.id, reason)),
             Output::Delivered(packet) => unreachable!("{packet:?} was not polled"),
         }
     }
@@ -377,17 +372,26 @@ impl LastHop {
 
     /// The end of the burst that the transmitter is sending; in the past if it is idle.
     pub fn sending_until(&self) -> Time {
-        self.transmitter.sending_until()
+        self.begun().sending_until()
     }
 
     /// Coded bits of the bursts sent so far, the one being sent included.
     pub fn coded_bits(&self) -> u64 {
-        self.transmitter.coded_bits
+        self.begun().coded_bits
     }
 
     /// The same by `end`, of the burst being sent those that were sent by then.
     pub fn coded_bits_by(&self, end: Time) -> f64 {
-        self.transmitter.coded_bits_by(end)
+        self.begun().coded_bits_by(end)
+    }
+
+    /// The transmitter without bursts that have not begun.
+    fn begun(&self) -> Cow<'_, Transmitter> {
+        let mut transmitter = Cow::Borrowed(&self.transmitter);
+        if let Some(fifo) = &self.fifo {
+            fifo.take_back(transmitter.to_mut());
+        }
+        transmitter
     }
 
     /// The counters of the reliability scheme.
@@ -433,7 +437,7 @@ impl LastHop {
             coded_bps: elapsed.per_second(coded_bits),
             useful_bps: elapsed.per_second(useful_bits),
             spectral_efficiency: (coded_bits > 0.0).then(|| useful_bits / coded_bits),
-            utilisation: elapsed.per_second(self.transmitter.busy_by(end).as_secs_f64()),
+            utilisation: elapsed.per_second(self.begun().busy_by(end).as_secs_f64()),
             stalled_ratio: elapsed.per_second(self.transmitter.stalled_by(end).as_secs_f64()),
             harq: HarqReport::new(&self.harq()),
             reordering: ReorderingReport::new(self.reordering.counters()),
@@ -443,7 +447,7 @@ impl LastHop {
     #[inline(always)]
     fn work_until(&mut self, now: Time) {
         if let Some(fifo) = &mut self.fifo {
-            return fifo.work_until(now, &mut self.transmitter);
+            return fifo.work_until(now);
         }
         if self.next <= now {
             self.work_off(now);

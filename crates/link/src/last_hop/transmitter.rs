@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use units::{BitRate, Duration, RateOverTime, Time};
 
+#[derive(Clone)]
 pub(super) struct Transmitter {
     rate: BitRate,
     /// The rates over time, in place of `rate`.
@@ -64,6 +65,13 @@ impl Transmitter {
         self.busy += time;
         self.coded_bits += u64::from(bits);
         self.free_at
+    }
+
+    /// Takes back the bursts that were to be sent without a gap from `begin` on, with so many coded bits.
+    pub(super) fn take_back(&mut self, begin: Time, coded_bits: u64) {
+        self.busy = self.busy.saturating_sub(self.free_at.since(begin));
+        self.free_at = begin;
+        self.coded_bits -= coded_bits;
     }
 
     /// Packets wait, and none of them may start.

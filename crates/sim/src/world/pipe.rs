@@ -43,7 +43,7 @@ impl Pipe {
         if self.next > now {
             return None;
         }
-        let (_, packet) = self.packets.pop_front()?;
+        let (_, packet) = self.packets.take_first(); // there is one: it arrives at `next`
         self.next = self.arrival(0);
         Some(packet)
     }

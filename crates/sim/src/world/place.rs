@@ -129,29 +129,30 @@ impl Place {
         }
     }
 
-    /// The next packet that the last hop has delivered to a user by `now`, and when. The packets that came until then
-    /// enter it.
+    /// The packets that came by `now` enter the last hop, up to one that finds no room. Returns when that came.
     #[inline(always)]
-    pub(super) fn poll_late(&mut self, now: Time, ledger: &mut Ledger) -> Option<(Time, u32)> {
+    pub(super) fn enter_late(&mut self, now: Time, ledger: &Ledger) -> Option<Time> {
         loop {
-            let (comes, has_lost) = (self.downlink.next(), self.last_hop.has_lost());
-            let before = if has_lost { Time::ZERO } else { comes };
-            if let Some(arrived) = self.last_hop.poll_arrived_before(before, now) {
-                return Some(arrived);
-            }
-            if has_lost {
-                self.lose_late(ledger);
-                continue;
-            }
+            let comes = self.downlink.next();
             let id = self.downlink.pop_due(now)?;
             self.enter(comes, id, ledger);
+            if self.last_hop.has_lost() {
+                return Some(comes);
+            }
         }
     }
 
-    /// The last packet that came found no room.
+    /// The next packet that the last hop has delivered to a user by `until`, and when, of those that have entered it.
+    #[inline(always)]
+    pub(super) fn poll_late(&mut self, until: Time) -> Option<(Time, u32)> {
+        self.last_hop.poll_arrived_by(until)
+    }
+
+    /// The packet that entered the last hop last, at `came`, found no room. [`Place::poll_late`] has told what was
+    /// delivered by then.
     #[cold]
-    fn lose_late(&mut self, ledger: &mut Ledger) {
-        while let Some((came, id, reason)) = self.last_hop.poll_lost() {
+    pub(super) fn lose_late(&mut self, came: Time, ledger: &mut Ledger) {
+        while let Some((id, reason)) = self.last_hop.poll_lost() {
             ledger.lose(came, id, Loss::LastHop(reason));
         }
     }
@@ -180,6 +181,15 @@ impl Place {
         ledger: &mut Ledger,
         schedule: &mut Schedule,
     ) {
+        match self.path.constant_delay() {
+            Some(delay) => self.downlink.push(now + delay, id),
+            None => self.send_to_satellites(now, id, bytes, ledger, schedule),
+        }
+    }
+
+    /// The same where the delay of the path is not constant.
+    #[inline(never)]
+    fn send_to_satellites(&mut self, now: Time, id: u32, bytes: u32, ledger: &mut Ledger, schedule: &mut Schedule) {
         match self.path.downlink(now, bytes) {
             Ok(arrival) => self.downlink.push(arrival, id),
             Err(lost) => self.lose(now, id, lost, ledger, schedule),
@@ -286,13 +296,37 @@ impl Place {
     /// A packet of `bytes` leaves its user at `at`.
     #[inline(always)]
     fn leave_user(&mut self, now: Time, at: Time, id: u32, bytes: u32, ledger: &mut Ledger, schedule: &mut Schedule) {
-        match self.path.uplink(at, bytes, &mut self.hop) {
-            Ok((at_satellite, arrival)) => {
-                ledger.recorder.uplink_at_satellite(at_satellite, || ledger.packets.get(id));
-                self.uplink.push(arrival, id);
+        match self.path.constant_delay() {
+            Some(delay) => {
+                let at_satellite = at + self.hop.delay(at);
+                self.fly_up(at_satellite, at_satellite + delay, id, ledger);
             }
+            None => self.leave_to_satellites(now, at, id, bytes, ledger, schedule),
+        }
+    }
+
+    /// The same where the delay of the path is not constant.
+    #[inline(never)]
+    fn leave_to_satellites(
+        &mut self,
+        now: Time,
+        at: Time,
+        id: u32,
+        bytes: u32,
+        ledger: &mut Ledger,
+        schedule: &mut Schedule,
+    ) {
+        match self.path.uplink(at, bytes, &mut self.hop) {
+            Ok((at_satellite, arrival)) => self.fly_up(at_satellite, arrival, id, ledger),
             Err(lost) => self.lose(now, id, lost, ledger, schedule),
         }
+    }
+
+    /// A packet is on its way to the gateway.
+    #[inline(always)]
+    fn fly_up(&mut self, at_satellite: Time, arrival: Time, id: u32, ledger: &mut Ledger) {
+        ledger.recorder.uplink_at_satellite(at_satellite, || ledger.packets.get(id));
+        self.uplink.push(arrival, id);
     }
 
     /// The packets that have come to the serving satellite by `now` enter the last hop, up to one with which a packet

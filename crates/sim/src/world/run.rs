@@ -94,8 +94,13 @@ impl World {
     /// What came to a place by `now`, and what left its last hop, where packets do so late.
     #[inline(never)]
     pub(super) fn catch_up(&mut self, now: Time, place: u32) {
-        while let Some((at, id)) = self.under.network.place(place).poll_late(now, &mut self.under.ledger) {
-            self.arrive(at, id);
+        loop {
+            let lost_at = self.under.network.place(place).enter_late(now, &self.under.ledger);
+            while let Some((at, id)) = self.under.network.place(place).poll_late(lost_at.unwrap_or(now)) {
+                self.arrive(at, id);
+            }
+            let Some(at) = lost_at else { break };
+            self.under.network.place(place).lose_late(at, &mut self.under.ledger);
         }
         self.under.network.place(place).schedule_late(&mut self.under.schedule);
     }

@@ -93,14 +93,6 @@ impl LongPath {
     /// It does not: when it is lost, and why.
     #[inline(always)]
     pub(super) fn downlink(&mut self, now: Time, bytes: u32) -> Result<Time, PendingLoss> {
-        match self.constant {
-            Some(delay) => Ok(now + delay),
-            None => self.downlink_over_satellites(now, bytes),
-        }
-    }
-
-    #[inline(never)]
-    fn downlink_over_satellites(&mut self, now: Time, bytes: u32) -> Result<Time, PendingLoss> {
         let Some((sent, arrival)) = self.enter(Direction::Downlink, now, bytes)? else {
             return Ok(Time::MAX);
         };
@@ -119,22 +111,6 @@ impl LongPath {
     /// It does not: when it is lost, and why.
     #[inline(always)]
     pub(super) fn uplink(&mut self, at: Time, bytes: u32, hop: &mut Propagation) -> Result<(Time, Time), PendingLoss> {
-        match self.constant {
-            Some(delay) => {
-                let up = at + hop.delay(at);
-                Ok((up, up + delay))
-            }
-            None => self.uplink_over_satellites(at, bytes, hop),
-        }
-    }
-
-    #[inline(never)]
-    fn uplink_over_satellites(
-        &mut self,
-        at: Time,
-        bytes: u32,
-        hop: &mut Propagation,
-    ) -> Result<(Time, Time), PendingLoss> {
         let Some((sent, arrival)) = self.enter(Direction::Uplink, at, bytes)? else {
             return Ok((Time::MAX, Time::MAX));
         };
@@ -231,7 +207,13 @@ impl LongPath {
         }
     }
 
-    /// The time that each packet takes, if it is the same for ever and nobody else ever serves the users.
+    /// The time that each packet takes, if it is the same for all.
+    #[inline(always)]
+    pub(super) fn constant_delay(&self) -> Option<Duration> {
+        self.constant
+    }
+
+    /// The same, if nobody else ever serves the users.
     pub(super) fn steady_delay(&self) -> Option<Duration> {
         self.constant.filter(|delay| !delay.is_zero() && self.service.poll_timeout().is_none())
     }
