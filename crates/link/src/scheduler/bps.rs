@@ -11,7 +11,7 @@ use units::{Duration, FieldError};
 
 use super::frames::{ByFrames, DEFAULT_FRAME, Frames, check_frame};
 use super::served::{DEFAULT_WINDOW, check_window};
-use super::users::{UserQueuesConfig, user_queues_config};
+use super::user_queues::{UserQueuesConfig, user_queues_config};
 use super::{Kind, Parts, Scheduler};
 use crate::buffer::LinkFacts;
 

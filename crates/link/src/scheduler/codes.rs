@@ -9,7 +9,7 @@ use units::{Duration, FieldError};
 
 use super::rule::{ProportionalFairness, by_rule};
 use super::served::DEFAULT_WINDOW;
-use super::users::{DEFAULT_BUFFER, UserQueuesConfig};
+use super::user_queues::{DEFAULT_BUFFER, UserQueuesConfig};
 use crate::buffer::Buffer;
 
 /// Proportional fairness that drops packets which have waited too long.

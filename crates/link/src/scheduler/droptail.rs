@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Duration, FieldError, Time};
 
-use super::users::{UserQueuesConfig, check_wait};
+use super::user_queues::{UserQueuesConfig, check_wait};
 use super::{Kind, Parts, Scheduler, View};
 use crate::buffer::{Backlog, Buffer, Limit, LinkFacts};
 use crate::packet::{DropReason, PacketRef};

@@ -12,7 +12,8 @@ use std::collections::VecDeque;
 use units::{Bytes, FieldError, Time};
 
 use super::quantum::{DEFAULT_QUANTUM, check_quantum};
-use super::users::{ByUser, UserQueues, UserQueuesConfig, user_queues_config};
+use super::user_queues::{UserQueuesConfig, user_queues_config};
+use super::users::{ByUser, UserQueues};
 use super::{Kind, Parts, Scheduler, View};
 use crate::buffer::LinkFacts;
 use crate::packet::{DropReason, PacketRef};

@@ -14,7 +14,7 @@ use units::{Duration, FieldError, Probability};
 use super::deadline::{DEFAULT_DEADLINE, default_loss, urgency};
 use super::rule::{Known, Rule, WaitingUsers, by_rule};
 use super::served::DEFAULT_WINDOW;
-use super::users::user_queues_config;
+use super::user_queues::user_queues_config;
 
 user_queues_config! {
     /// A queue for each user; proportional fairness, unless others have waited much longer than the mean.

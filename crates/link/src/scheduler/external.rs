@@ -9,7 +9,8 @@ use units::{Duration, FieldError, Time, plugin};
 
 use super::choose::{Choose, QueueState};
 use super::served::{DEFAULT_WINDOW, Served};
-use super::users::{ByUser, DEFAULT_BUFFER, UserQueues, UserQueuesConfig};
+use super::user_queues::{DEFAULT_BUFFER, UserQueuesConfig};
+use super::users::{ByUser, UserQueues};
 use super::{Kind, Parts, Scheduler, SchedulerConfig, View};
 use crate::buffer::{Backlog, Buffer, LinkFacts};
 use crate::packet::PacketRef;

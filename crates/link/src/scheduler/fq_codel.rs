@@ -17,7 +17,8 @@ use serde::{Deserialize, Serialize};
 use units::{Bytes, Duration, FieldError, Time};
 
 use super::quantum::{DEFAULT_QUANTUM, check_quantum};
-use super::users::{ByUser, UserQueues, UserQueuesConfig, check_wait};
+use super::user_queues::{UserQueuesConfig, check_wait};
+use super::users::{ByUser, UserQueues};
 use super::{Kind, Parts, Scheduler, View};
 use crate::buffer::{Buffer, Limit, LinkFacts};
 use crate::packet::{DropReason, PacketRef};

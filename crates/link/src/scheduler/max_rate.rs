@@ -7,7 +7,7 @@ use units::FieldError;
 
 use super::rule::{ByRule, Known, Rule};
 use super::served::DEFAULT_WINDOW;
-use super::users::{UserQueuesConfig, user_queues_config};
+use super::user_queues::{UserQueuesConfig, user_queues_config};
 use super::{Kind, Parts, Scheduler};
 
 user_queues_config! {

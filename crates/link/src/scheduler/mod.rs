@@ -14,6 +14,7 @@ mod frames;
 mod quantum;
 pub mod rule;
 pub mod served;
+pub mod user_queues;
 pub mod users;
 
 use channel::Channel;
@@ -27,7 +28,7 @@ use crate::estimate::Estimates;
 use crate::harq::Harq;
 use crate::packet::{DropReason, PacketRef};
 use crate::queue::Queue;
-use users::UserQueuesConfig;
+use user_queues::UserQueuesConfig;
 
 units::registry! {
     /// The schedulers of the last hop.

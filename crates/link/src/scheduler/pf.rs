@@ -16,7 +16,7 @@ use units::{Duration, FieldError};
 
 use super::rule::{ProportionalFairness, by_rule};
 use super::served::DEFAULT_WINDOW;
-use super::users::user_queues_config;
+use super::user_queues::user_queues_config;
 
 user_queues_config! {
     /// A queue for each user; serves the user with the best channel relative to its recent service.

@@ -4,7 +4,8 @@ use std::collections::VecDeque;
 
 use units::{FieldError, Time};
 
-use super::users::{ByUser, UserQueues, UserQueuesConfig, user_queues_config};
+use super::user_queues::{UserQueuesConfig, user_queues_config};
+use super::users::{ByUser, UserQueues};
 use super::{Kind, Parts, Scheduler, View};
 use crate::packet::{DropReason, PacketRef};
 

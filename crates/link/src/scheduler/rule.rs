@@ -51,7 +51,7 @@ pub trait Rule: Send {
 macro_rules! by_rule {
     ($config:ty) => {
         impl $crate::scheduler::Kind for $config {
-            fn user_queues(&self) -> Option<$crate::scheduler::users::UserQueuesConfig> {
+            fn user_queues(&self) -> Option<$crate::scheduler::user_queues::UserQueuesConfig> {
                 Some(self.queues())
             }
 

@@ -11,7 +11,7 @@ use units::{Duration, FieldError};
 use super::deadline::{DEFAULT_DEADLINE, check_deadline};
 use super::rule::{Known, Rule, WaitingUsers, by_rule};
 use super::served::DEFAULT_WINDOW;
-use super::users::user_queues_config;
+use super::user_queues::user_queues_config;
 
 user_queues_config! {
     /// A queue for each user; proportional fairness, in which the weight of a packet beyond its deadline grows with its
