@@ -24,6 +24,7 @@ _OF_A_RUN = (
 )
 RUN_COLUMNS = frozenset((*_OF_A_RUN, *_columns.names()))
 FLOW_COLUMNS = frozenset(("flow", *_columns.names("flows")))
+OWN_SEED = "seed is the sweep's own key: every replication has a seed of its own"
 # The columns of `SweepResult.means` besides the axes; metrics are in a table of their own there.
 _MEANS = ("point", "runs", "failed", "metrics")
 
@@ -150,6 +151,8 @@ def read(entries: object) -> tuple[Group, ...]:
             check_name(f"axes.{index}", axis.name, names)
             names[axis.name.casefold()] = f"an axis (axes.{index})"
         for key in sorted({key for level in group.levels for key in level.changes}):
+            if key == "seed":
+                raise ScenarioError(f"axes.{index}: {OWN_SEED}")
             if key in keys:
                 raise ScenarioError(f"axes.{index}: changes {key}, which {keys[key]} changes as well")
             if lost := undone(key, keys):

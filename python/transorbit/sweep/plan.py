@@ -398,7 +398,7 @@ def _settings(given: object, groups: Sequence[Group]) -> dict[str, Any]:
                 axis = group.axes[0].name
                 raise ScenarioError(f"set: {lost} is lost, as the axis {axis} replaces {key} as a whole")
     if "seed" in settings:
-        raise ScenarioError("set: seed is the sweep's own key: every replication has a seed of its own")
+        raise ScenarioError(f"set: {axes.OWN_SEED}")
     for key, value in settings.items():
         try:
             json.dumps(value, allow_nan=False)
