@@ -116,6 +116,7 @@ def test_an_input_that_has_changed_is_told(command: Callable[..., Outcome], here
     assert "inputs/trace.csv" in warning
     assert before in warning
     assert after in warning
+    assert to.Scenario.of(to.Result.load(here / "result")).run().summary["warnings"] == again["warnings"]
     assert warning in command("run", "result/scenario.toml", "--out", "other", "--no-plots").out.replace("\n", " ")
     # The new result is of the input as it is now.
     later = told(command("run", "other/scenario.toml", "--json"))

@@ -79,8 +79,13 @@ class Scenario:
 
     @classmethod
     def of(cls, result: Result) -> Scenario:
-        """The scenario of a result, with the inputs that the result has: running it gives the same digest."""
-        return cls.from_toml(result.scenario_toml, files={each.kept: each.contents for each in result.inputs})
+        """The scenario of a result, with the inputs that the result has: running it gives the same digest.
+
+        A run warns of an input that is not what it was when the result was made.
+        """
+        files = {each.kept: each.contents for each in result.inputs}
+        recorded = {each.kept: each.sha256 for each in result.inputs}
+        return cls(_core.Scenario.from_toml(result.scenario_toml, ".", files, recorded))
 
     @property
     def title(self) -> str:
