@@ -131,6 +131,12 @@ def test_an_axis_that_is_left_over_is_not_averaged(swept: tuple[SweepResult, Pat
         plots.of_sweep("lines", result, x="snr", by="rate", panels="snr")
     with pytest.raises(to.ScenarioError, match=r"only\.snr: '8 dB' is no value of the axis \(it has 7 dB, 13 dB"):
         plots.of_sweep("lines", result, only={"snr": ["8 dB"]})
+    with pytest.raises(to.ScenarioError, match=r"^only\.policy: 'plain' was given, a list is expected"):
+        plots.of_sweep("lines", result, only={"policy": "plain"})
+    with pytest.raises(to.ScenarioError, match=r"^y: 3 was given, a list is expected"):
+        plots.of_sweep("lines", result, y=3)
+    with pytest.raises(to.ScenarioError, match=r"^width: 'wide' was given, a number is expected"):
+        plots.of_sweep("lines", result, only={"policy": ["plain"]}, width="wide")
     with pytest.raises(to.ScenarioError, match=r"no column 'goodput' in runs and flows; did you mean .*goodput_m"):
         plots.of_sweep("lines", result, y="goodput")
 

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import transorbit as to
+from conftest import ROOT
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -19,7 +20,9 @@ if TYPE_CHECKING:
     Command = Callable[..., Outcome]
 
 SKY, LMS = to.constellation, {"kind": "lms", "elevation": "40 deg"}
+LAB = to.Scenario.load(ROOT / "scenarios/lab-fixed.toml")
 TWO = {"A": (43.6, 1.4), "B": (-1.3, 36.8)}
+SWEEP = to.Sweep.from_dict({"scenario": "lab-fixed.toml"}, base_dir=ROOT / "scenarios")
 WHOLE = "a whole number from 0 to 18446744073709551615 is expected"
 
 
@@ -51,6 +54,17 @@ WHOLE = "a whole number from 0 to 18446744073709551615 is expected"
         (lambda: to.channel.generate(5, duration_s=1), "channel: 5 was given, a table with `kind`"),
         (lambda: to.channel.generate({"kind": {1}}, duration_s=1), "channel: {'kind': {1}} was given, numbers, texts"),
         (lambda: to.access.datagram_loss("a", 3), "packet_loss: 'a' was given, a number is expected"),
+        (lambda: to.access.plr(packets=10), "packets: 10 was given, a list is expected"),
+        (lambda: to.access.analysis(losses=[0.1, "a"]), "losses.1: 'a' was given, a number is expected"),
+        (lambda: to.capacity(None), "scenario: None was given, a scenario or its file is expected"),
+        (lambda: to.capacity(LAB, users=3), "users: 3 was given, a list is expected"),
+        (lambda: to.capacity(LAB, schedulers="pf"), "schedulers: 'pf' was given, a list is expected"),
+        (lambda: LAB.replace(None), "changes: None was given, a table with texts as keys is expected"),
+        (lambda: LAB.replace([("seed", 1)]), "changes: [('seed', 1)] was given, a table with texts as keys is"),
+        (lambda: LAB.replace({3: 4}), "changes: {3: 4} was given, a table with texts as keys is expected"),
+        (lambda: SWEEP.run(jobs="x"), "jobs: 'x' was given, a whole number from 1 on is expected"),
+        (lambda: SWEEP.replace(set=3), "set: must be a table of changes"),
+        (lambda: to.Sweep.from_dict(None), "sweep: None was given, a table with texts as keys is expected"),
     ],
 )
 def test_a_value_of_a_wrong_type_is_told_with_its_name(ask: Callable[[], Any], says: str) -> None:
@@ -78,6 +92,39 @@ def test_a_carrier_is_a_positive_number(carrier_hz: Any, says: str) -> None:
 def test_numbers_of_numpy_are_numbers() -> None:
     own = SKY.positions("leo-66", duration_s=10, step_s=5)
     assert SKY.positions("leo-66", duration_s=np.int64(10), step_s=np.float32(5)).equals(own)
+    assert SKY.passes("leo-66", np.array([0.0, 0.0])).equals(SKY.passes("leo-66", (0, 0)))
+    curves = to.access.plr(packets=np.arange(10, 30, 10), bursts=np.int64(100), methods=["crdsa"])
+    assert [row["packets_per_block"] for row in curves.rows] == [10, 20]
+    study = to.capacity(LAB, users=np.array([1, 2]), duration=0.1, schedulers=("pf",))
+    assert sorted({row["users"] for row in study.rows}) == [1, 2]
+    changed = LAB.replace({"flows.0.count": np.int64(3), "seed": np.uint8(7)})
+    assert changed.to_dict()["flows"][0]["count"] == 3
+    assert changed.to_dict()["seed"] == 7
+
+
+def test_a_path_is_the_name_of_its_file(here: Path) -> None:
+    (here / "fades.csv").write_text("0,3\n")
+    channel = {"kind": "trace", "file": here / "fades.csv", "reference_snr": "15 dB"}
+    assert LAB.replace({"channel": channel}).to_dict()["channel"]["file"] == str(here / "fades.csv")
+    assert to.channel.generate(channel, duration_s=1)["attenuation_db"][0] == 3
+    with pytest.raises(to.ScenarioError, match=r"^constellation.file: .*none.tle: "):
+        SKY.positions({"file": here / "none.tle"}, duration_s=1)
+
+
+@pytest.mark.parametrize("seed", [2**63, 2**64, -1, 1.5, "3", True])
+def test_a_seed_that_is_none_is_told_with_what_is_allowed(seed: Any) -> None:
+    says = f"seed: {seed!r} was given, a whole number from 0 to {2**63 - 1} is expected"
+    asks: list[Callable[[], Any]] = [
+        lambda: LAB.replace({"seed": seed}),
+        lambda: LAB.run(seed=seed),
+        lambda: LAB.identity(seed),
+        lambda: to.capacity(LAB, seed=seed),
+        lambda: to.access.plr(seed=seed),
+    ]
+    for ask in asks:
+        with pytest.raises(to.ScenarioError) as refused:
+            ask()
+        assert str(refused.value) == says
 
 
 @pytest.mark.parametrize(

@@ -184,6 +184,10 @@ def test_a_plot_that_nobody_draws_is_told(leo: to.Scenario) -> None:
     ("name", "options", "says"),
     [
         ("goodput", {"width": 3, "titel": ""}, "titel: goodput has no such option (width, title); did you mean title?"),
+        ("goodput", {"width": "wide"}, "width: 'wide' was given, a number is expected"),
+        ("goodput", {"width": 0}, "width: 0 was given, a number above 0 is expected"),
+        ("goodput", {"title": 3}, "title: 3 was given, a text is expected"),
+        ("timeline", {"from_s": "1 s"}, "from_s: '1 s' was given, a number is expected"),
         ("overview", {"flow": 0}, "flow: overview has no such option (width, title)"),
         ("harq", {"widht": 3.0}, "widht: harq has no such option (width, title); did you mean width?"),
         ("timeline", {"flwo": 0}, "flwo: timeline has no such option (flow, from_s, until_s, width, title); did"),
@@ -375,6 +379,9 @@ def test_a_watched_run_has_its_events_and_packets() -> None:
         _ = plain.events
     with pytest.raises(ValueError, match="watch"):
         scenario.run(watch=(4, 3))
+    for wrong in (5, (1,), ("a", "b"), "12"):
+        with pytest.raises(ValueError, match=r"^watch: .* was given, two times are expected"):
+            scenario.run(watch=wrong)
 
 
 def test_the_reordering_buffers_are_told_over_time(result: to.Result) -> None:

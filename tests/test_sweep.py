@@ -9,6 +9,7 @@ import time
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import polars as pl
 import pytest
 
@@ -54,7 +55,20 @@ def test_a_column_holds_numbers_where_all_values_have_one_unit() -> None:
     assert column(1, 10) == ((1, 10), None)
     assert [type(value) for value in column(1, 2.5)[0]] == [float, float]
     assert column(True, False) == ((True, False), None)
+    assert column(np.float64(1), 2.5) == ((1.0, 2.5), None)
+    assert [type(value) for value in column(*np.arange(1, 3))[0]] == [int, int]
     assert column({"kind": "pf"}, {"kind": "drr", "x": 1})[0] == ("pf", '{"kind": "drr", "x": 1}')
+
+
+def test_values_of_an_axis_may_be_a_range_or_an_array() -> None:
+    counts = {"name": "users", "key": "flows.0.count"}
+    for values in (range(1, 3), (1, 2), np.array([1, 2])):
+        sweep = lab(axes=[{**counts, "values": values}], replications=np.int64(2))
+        assert (sweep.axes[0].values, sweep.replications) == ((1, 2), 2)
+        assert sweep.replace(only={"users": np.array([2])}).axes[0].values == (2,)
+        assert to.Sweep.from_toml(sweep.to_toml()).axes == sweep.axes
+    steps = {"from": np.float64(1), "to": np.int64(2), "count": np.int64(3)}
+    assert lab(axes=[{**counts, "range": steps}]).axes[0].values == (1.0, 1.5, 2.0)
 
 
 def test_ranges_are_exact() -> None:
@@ -110,8 +124,8 @@ def test_set_takes_dotted_keys_with_and_without_quotes() -> None:
         ("axis: is an unknown key; did you mean axes?", {"axis": []}),
         ("scenario: ", {"scenario": "nowhere.toml"}),
         ("scenario: is missing", {"scenario": None}),
-        ("seed: -1 must be a whole number from 0 to 1000000000", {"seed": -1}),
-        ("replications: 1001 must be", {"replications": 1001}),
+        ("seed: -1 was given, a whole number from 0 to 1000000000 is", {"seed": -1}),
+        ("replications: 1001 was given, a whole number from 1 to 1000", {"replications": 1001}),
         ("set: last_hop.rate is what the axis rate varies", {"set": {"last_hop.rate": "1 Mbit/s"}}),
         ("set: seed is the sweep's own key", {"set": {"seed": 3}}),
         ("axes.0: seed is the sweep's own key", {"axes": [{"name": "run", "key": "seed", "values": [1, 2]}]}),
@@ -205,7 +219,7 @@ def test_precision_keeps_two_replications_also_in_less_of_a_sweep() -> None:
     sweep = lab(precision="2 %", replications=4)
     with pytest.raises(to.ScenarioError, match=r"^replications: 1 must be at least 2, for the interval"):
         sweep.replace(replications=1)
-    with pytest.raises(to.ScenarioError, match=r"^most: 1 must be a whole number from 2 "):
+    with pytest.raises(to.ScenarioError, match=r"^most: 1 was given, a whole number from 2 "):
         sweep.replace(most=1)
     assert sweep.replace(replications=2, most=3).replications == 2
 

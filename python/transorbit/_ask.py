@@ -7,11 +7,11 @@ import re
 import reprlib
 from collections.abc import Iterable, Mapping
 from contextlib import contextmanager
-from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any
 
 from transorbit import _core
 from transorbit._frame import frame
+from transorbit._values import NOT_FINITE, plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -60,7 +60,7 @@ def as_json(options: Mapping[str, object], *, within: str = "") -> str:
         ScenarioError: a number is not finite, or a value is of a type, which JSON cannot say.
     """
     try:
-        return json.dumps(options, allow_nan=False, default=_plain)
+        return json.dumps(plain(options), allow_nan=False)
     except (TypeError, ValueError):
         raise _core.ScenarioError(f"{within}{_unsayable(options)}") from None
 
@@ -82,39 +82,21 @@ def given(options: Mapping[str, object]) -> Iterator[str]:
         raise _core.ScenarioError(f"{_told(name)}: {_expected(place['what'], options[name])}") from None
 
 
-def number(name: str, value: object) -> float:
-    """A number of Python or of numpy.
-
-    Raises:
-        ScenarioError: it is none, or not finite.
-    """
-    if isinstance(value, bool) or not isinstance(value, Real):
-        raise _core.ScenarioError(f"{name}: {reprlib.repr(value)} was given, a number is expected")
-    if value - value != 0:
-        raise _core.ScenarioError(f"{name}: {value} {_NOT_FINITE}")
-    return float(value)
-
-
-def _plain(value: object) -> object:
-    """Returns what JSON knows in the place of a table of another class, or of a number of numpy."""
-    if isinstance(value, Mapping):
-        return dict(value)
-    if isinstance(value, Real):
-        return int(value) if isinstance(value, Integral) else float(value)
-    raise TypeError
-
-
 def _unsayable(options: Mapping[str, object]) -> str:
     """The complaint about the first value that JSON cannot say."""
-    for name, value in options.items():
-        try:
-            json.dumps({name: value}, allow_nan=False, default=_plain)
-        except (TypeError, ValueError):
-            break
-    wrong = next((one for one in _leaves(value) if isinstance(one, Real) and one - one != 0), None)
+    name, value = next((name, value) for name, value in options.items() if not _is_sayable(value))
+    wrong = next((one for one in _leaves(plain(value)) if isinstance(one, float) and one - one != 0), None)
     if wrong is not None:
-        return f"{_told(name)}: {wrong} {_NOT_FINITE}"
+        return f"{_told(name)}: {wrong} {NOT_FINITE}"
     return f"{_told(name)}: {reprlib.repr(value)} was given, numbers, texts, lists and tables are expected"
+
+
+def _is_sayable(value: object) -> bool:
+    try:
+        json.dumps(plain(value), allow_nan=False)
+    except (TypeError, ValueError):
+        return False
+    return True
 
 
 def _leaves(value: object) -> Iterator[object]:
@@ -153,13 +135,12 @@ def _expected(what: str, value: object) -> str:
         return f"{reprlib.repr(value)} was given{wanted}"
     scalar = _SCALAR.fullmatch(kinds["found"])
     # Of a list the one that is wrong.
-    told = scalar["value"] if scalar and isinstance(value, list | tuple) else reprlib.repr(value)
+    told = scalar["value"] if scalar and isinstance(plain(value), list) else reprlib.repr(value)
     if size := re.search(r"(?:size|length) (\d+)$", kinds["wanted"]):
         return f"{told} was given, {size[1]} values are expected"
     return f"{told} was given, {_WANTED.get(kinds['wanted'], kinds['wanted'])} is expected"
 
 
-_NOT_FINITE = "was given, a finite number is expected"
 # What serde_json says where a value does not fit.
 _PLACE = re.compile(r"(?P<what>(?!missing field|unknown field).+) at line 1 column (?P<column>\d+)", re.DOTALL)
 _KINDS = re.compile(r"invalid (?:type: |value: |length )(?P<found>.+), expected (?P<wanted>.+)", re.DOTALL)

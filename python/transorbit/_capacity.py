@@ -4,24 +4,27 @@ from __future__ import annotations
 
 import json
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from transorbit import _core, _folder, _inputs, _interrupt
+from transorbit import _folder, _inputs, _interrupt, _values
 from transorbit.plugins import REGISTRY
 from transorbit.result import provenance
-from transorbit.scenario import Scenario
+from transorbit.scenario import opened
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from pathlib import Path
     from typing import Unpack
 
     import polars as pl
     from matplotlib.figure import Figure
 
     from transorbit.plots.style import Look
+    from transorbit.scenario import Scenario
 
 DEFAULT_USERS = (1, 2, 5, 10, 20, 50, 100)
+# The range of the core's integer type; the core checks the actual limits.
+_MOST_USERS = 2**32 - 1
 
 
 class Capacity:
@@ -130,15 +133,12 @@ def capacity(
         ScenarioError: the scenario is wrong, or an option: `users.0`, `schedulers.0`, `duration`.
         CapacityInterrupted: Ctrl-C; its `study` has the rows that were done.
     """
-    if isinstance(scenario, str | Path):
-        scenario = Scenario.load(scenario)
+    scenario = opened(scenario)
     started = time.perf_counter()
-    counts = [_in_range(f"users.{i}", count, _MOST_USERS) for i, count in enumerate(users)]
-    if seed is not None:
-        _in_range("seed", seed, 2**63 - 1)
+    counts = _values.wholes("users", users, _MOST_USERS)
     span = duration if isinstance(duration, str) else f"{duration} s"
-    names = None if schedulers is None else list(schedulers)
-    study = scenario._core.capacity(counts, span, names, seed, REGISTRY.find, REGISTRY.names())
+    names = None if schedulers is None else _values.listed("schedulers", schedulers)
+    study = scenario._core.capacity(counts, span, names, _values.seed(seed), REGISTRY.find, REGISTRY.names())
     stopped = False
     try:
         with _interrupt.between_steps() as check:
@@ -160,13 +160,3 @@ def capacity(
     if stopped:
         raise CapacityInterrupted(found)
     return found
-
-
-# The range of the core's integer type; the core checks the actual limits.
-_MOST_USERS = 2**32 - 1
-
-
-def _in_range(option: str, value: int, most: int) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= most:
-        raise _core.ScenarioError(f"{option}: {value!r} was given, a whole number from 0 to {most} is expected")
-    return value

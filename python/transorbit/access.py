@@ -8,18 +8,18 @@ from __future__ import annotations
 
 import json
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from transorbit import _core, _folder
+from transorbit import _core, _folder, _values
 from transorbit._ask import ask
-from transorbit._capacity import _in_range
 from transorbit._frame import frame
+from transorbit._values import listed, number, whole, wholes
 from transorbit.result import provenance
-from transorbit.scenario import Scenario
+from transorbit.scenario import Scenario, opened
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
     from typing import Unpack
 
     import polars as pl
@@ -51,9 +51,7 @@ flows    = [{ transport = "tcp", traffic = "bulk" }]
 
 def return_link(scenario: Scenario | str | Path | None = None) -> Scenario:
     """The scenario whose return link is looked at; without one, a scenario whose return link has every default."""
-    if scenario is None:
-        return Scenario.from_toml(_ANY)
-    return Scenario.load(scenario) if isinstance(scenario, str | Path) else scenario
+    return Scenario.from_toml(_ANY) if scenario is None else opened(scenario)
 
 
 class PlrCurves:
@@ -150,11 +148,9 @@ def plr(
     changes = {"random.es_n0": es_n0, "random.power_spread": power_spread, "frame.block_slots": block_slots}
     ready = ready.replace({f"access.{key}": value for key, value in changes.items() if value is not None})
     started = time.perf_counter()
-    counts = [_in_range(f"packets.{i}", count, _MOST) for i, count in enumerate(packets)]
-    _in_range("bursts", bursts, 2**63 - 1)
-    if seed is not None:
-        _in_range("seed", seed, 2**63 - 1)
-    study = _core.PlrStudy(ready._core, counts, bursts, _methods(methods), seed)
+    counts = wholes("packets", packets, _MOST)
+    bursts = whole("bursts", bursts, 0, 2**63 - 1)
+    study = _core.PlrStudy(ready._core, counts, bursts, _methods(methods), _values.seed(seed))
     while study.share < 1:
         study.advance()
         if progress:
@@ -192,10 +188,10 @@ def analysis(
     """
     text = _core.access_analysis(
         return_link(scenario)._core,
-        [_in_range(f"users.{i}", count, _MOST) for i, count in enumerate(users)],
-        list(losses),
-        _in_range("datagrams", datagrams, _MOST),
-        _in_range("retransmissions", retransmissions, _MOST),
+        wholes("users", users, _MOST),
+        [number(f"losses.{place}", loss) for place, loss in enumerate(listed("losses", losses))],
+        whole("datagrams", datagrams, 0, _MOST),
+        whole("retransmissions", retransmissions, 0, _MOST),
         round_trip,
         _methods(methods),
     )
@@ -224,11 +220,11 @@ def break_even_users(
     """
     found: int = ask(
         "access.break_even_users",
-        timeslots=_in_range("timeslots", timeslots, _MOST),
-        carriers=_in_range("carriers", carriers, _MOST),
-        dedicated_bits=_in_range("dedicated_bits", dedicated_bits, _MOST),
-        random_bits=_in_range("random_bits", random_bits, _MOST),
-        replicas=_in_range("replicas", replicas, _MOST),
+        timeslots=whole("timeslots", timeslots, 0, _MOST),
+        carriers=whole("carriers", carriers, 0, _MOST),
+        dedicated_bits=whole("dedicated_bits", dedicated_bits, 0, _MOST),
+        random_bits=whole("random_bits", random_bits, 0, _MOST),
+        replicas=whole("replicas", replicas, 0, _MOST),
     )
     return found
 
@@ -247,8 +243,8 @@ def retransmission_probability(loss: float, retransmissions: int, *, datagrams: 
         ask(
             "access.retransmission_probability",
             loss=loss,
-            retransmissions=_in_range("retransmissions", retransmissions, _MOST),
-            datagrams=_in_range("datagrams", datagrams, _MOST),
+            retransmissions=whole("retransmissions", retransmissions, 0, _MOST),
+            datagrams=whole("datagrams", datagrams, 0, _MOST),
         )
     )
 
@@ -263,20 +259,20 @@ def loss_from_retransmissions(probability: float, retransmissions: int, *, datag
         ask(
             "access.loss_from_retransmissions",
             probability=probability,
-            retransmissions=_in_range("retransmissions", retransmissions, _MOST),
-            datagrams=_in_range("datagrams", datagrams, _MOST),
+            retransmissions=whole("retransmissions", retransmissions, 0, _MOST),
+            datagrams=whole("datagrams", datagrams, 0, _MOST),
         )
     )
 
 
 def datagram_loss(packet_loss: float, packets: int) -> float:
     """The loss of a datagram that takes several packets of random access, each lost independently of the others."""
-    return float(ask("access.datagram_loss", packet_loss=packet_loss, packets=_in_range("packets", packets, _MOST)))
+    return float(ask("access.datagram_loss", packet_loss=packet_loss, packets=whole("packets", packets, 0, _MOST)))
 
 
 def added_delay(retransmissions: int, round_trip: str = "500 ms") -> float:
     """The least delay that retransmissions add to a datagram, in seconds: a round trip for each."""
-    times = _in_range("retransmissions", retransmissions, _MOST)
+    times = whole("retransmissions", retransmissions, 0, _MOST)
     return float(ask("access.added_delay", retransmissions=times, round_trip=round_trip))
 
 
@@ -285,11 +281,7 @@ _MOST = 2**32 - 1
 
 
 def _methods(methods: Sequence[str | Mapping[str, object]] | None) -> str | None:
-    if methods is None:
-        return None
-    if isinstance(methods, str):
-        raise _core.ScenarioError(f"methods: {methods!r} was given, a list is expected")
-    return json.dumps([method if isinstance(method, str) else dict(method) for method in methods])
+    return None if methods is None else json.dumps(listed("methods", methods))
 
 
 def _origin(report: dict[str, Any], started: float) -> dict[str, Any]:

@@ -10,9 +10,9 @@ from __future__ import annotations
 import reprlib
 from typing import TYPE_CHECKING, Any
 
-from transorbit import _core, plugins
-from transorbit._ask import number
-from transorbit.scenario import Scenario, checked_seed
+from transorbit import _core, _values, plugins
+from transorbit._values import above_zero, number
+from transorbit.scenario import Scenario, opened
 
 try:
     import gymnasium
@@ -177,7 +177,7 @@ class ControllerEnv(_Env):
         """
         if steers not in ("window", "rate"):
             raise _core.ScenarioError(f'steers: {steers!r} was given, "window" or "rate" is expected')
-        most = _above_zero("most_window", most_window), _above_zero("most_rate_bps", most_rate_bps)
+        most = above_zero("most_window", most_window), above_zero("most_rate_bps", most_rate_bps)
         weights = number("delay_weight", delay_weight), number("loss_weight", loss_weight)
         controlled = _scenario(scenario)
         transport = controlled.to_dict()["flows"][0]["transport"]
@@ -200,7 +200,7 @@ class ControllerEnv(_Env):
         Raises:
             ScenarioError: the seed is none.
         """
-        super().reset(seed=checked_seed(seed), options=options)
+        super().reset(seed=_values.seed(seed), options=options)
         self._steering = _core.Steering(self._paced)
         self._begin(seed, self._steering)
         self._window, self._rate = 10.0, 1e6
@@ -279,7 +279,7 @@ class SchedulerEnv(_Env):
         Raises:
             ScenarioError: the seed is none.
         """
-        super().reset(seed=checked_seed(seed), options=options)
+        super().reset(seed=_values.seed(seed), options=options)
         self._queues = _core.Weights(self.users)
         self._begin(seed, self._queues)
         return np.zeros(4 * self.users, np.float32), {}
@@ -299,22 +299,8 @@ class SchedulerEnv(_Env):
         return seen, reward, False, self._now >= self._end, {}
 
 
-def _above_zero(name: str, value: float) -> float:
-    """Returns a number above zero.
-
-    Raises:
-        ScenarioError: it is none.
-    """
-    found = number(name, value)
-    if found <= 0:
-        raise _core.ScenarioError(f"{name}: {value!r} was given, a number above 0 is expected")
-    return found
-
-
 def _scenario(given: Scenario | str | Path | None) -> Scenario:
-    if given is None:
-        return Scenario.from_toml(BOTTLENECK)
-    return given if isinstance(given, Scenario) else Scenario.load(given)
+    return Scenario.from_toml(BOTTLENECK) if given is None else opened(given)
 
 
 def _users(scenario: Scenario) -> int:

@@ -5,11 +5,10 @@ from __future__ import annotations
 import json
 import time
 import tomllib
-from numbers import Integral
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from transorbit import _content, _core, _files, _folder, _hash, _inputs, _interrupt, _notebook, plugins
+from transorbit import _content, _core, _files, _folder, _hash, _inputs, _interrupt, _notebook, _values, plugins
 from transorbit.result import Result, provenance
 
 if TYPE_CHECKING:
@@ -95,12 +94,16 @@ class Scenario:
     def replace(self, changes: Mapping[str, object]) -> Scenario:
         """A copy with other values: keys are dotted paths (`flows.0.count`), tables replace tables.
 
+        Numbers and arrays of numpy count as Python's own, a `Path` as its name.
+
         Raises:
-            ScenarioError: an entry that a list does not have. Other keys and values are judged by `check` and `run`: a
-                scenario may be wrong between several changes.
+            ScenarioError: an entry that a list does not have, or a seed that is none. Other keys and values are judged
+                by `check` and `run`: a scenario may be wrong between several changes.
         """
         core = self._core
-        for path, value in changes.items():
+        for path, value in _values.table("changes", changes).items():
+            if path == "seed":
+                _values.whole(path, value, 0, _values.LARGEST_SEED)
             try:
                 text = json.dumps(value, allow_nan=False)
             except (TypeError, ValueError) as error:
@@ -133,7 +136,7 @@ class Scenario:
         Raises:
             ScenarioError: the scenario is wrong.
         """
-        toml, _ = self._core.kept(seed, self._plans)
+        toml, _ = self._core.kept(_values.seed(seed), self._plans)
         own = [each.sha256 for each in plugins.kept(plugins.used(toml))]
         return {"scenario_sha256": _hash.sha256(toml), "plugins": own}
 
@@ -168,12 +171,10 @@ class Scenario:
             Interrupted: Ctrl-C; its `result` is what was simulated until then, also where that is all. A second Ctrl-C
                 leaves none.
         """
-        seed = checked_seed(seed)
-        if watch is not None and not 0 <= watch[0] <= watch[1]:
-            raise ValueError(f"watch: {watch} was given, seconds from 0 on and not before them are expected")
-        started = Started(self, seed, scratch)
-        if watch is not None:
-            started.watch(*watch)
+        span = None if watch is None else _span(watch)
+        started = Started(self, _values.seed(seed), scratch)
+        if span is not None:
+            started.watch(*span)
         with _interrupt.held() as interrupted:
             try:
                 with plugins.blamed(started._plugins):
@@ -199,17 +200,30 @@ class Scenario:
             return f"Scenario(<{error}>)"
 
 
-def checked_seed(seed: int | None) -> int | None:
-    """Returns the seed of a run as an integer of Python; None stays.
+def opened(given: Scenario | str | Path) -> Scenario:
+    """A scenario as it is, or the one of a file or name.
 
     Raises:
-        ScenarioError: it is none.
+        ScenarioError: it is neither, or the file is no scenario.
+        OSError: the file cannot be read.
     """
-    if seed is None:
-        return None
-    if not (isinstance(seed, Integral) and 0 <= seed < 2**63):
-        raise _core.ScenarioError(f"seed: {seed!r} was given, a whole number from 0 to {2**63 - 1} is expected")
-    return int(seed)
+    if isinstance(given, Scenario):
+        return given
+    if not isinstance(given, str | Path):
+        raise _core.ScenarioError(f"scenario: {given!r} was given, a scenario or its file is expected")
+    return Scenario.load(given)
+
+
+def _span(watch: object) -> tuple[float, float]:
+    """The seconds of the run that are watched.
+
+    Raises:
+        ValueError: they are none.
+    """
+    match _values.plain(watch):
+        case [int() | float() as first, int() | float() as last] if 0 <= first <= last:
+            return first, last
+    raise ValueError(f"watch: {watch!r} was given, two times are expected: seconds from 0 on, and not before them")
 
 
 def _check_file(path: Path, text: str, *, outside: bool) -> None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, cast
 
-from transorbit._ask import ask, ask_table, number
+from transorbit._ask import ask, ask_table
 from transorbit._core import ScenarioError
+from transorbit._values import number
 from transorbit.constellation.about import checked
 from transorbit.constellation.places import with_altitude
 

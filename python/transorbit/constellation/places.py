@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from transorbit import _content, _files
-from transorbit._ask import ask_table, number
+from transorbit._ask import ask_table
 from transorbit._core import ScenarioError
+from transorbit._values import number
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

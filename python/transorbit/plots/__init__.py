@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from transorbit import _figures
 from transorbit._core import ScenarioError
 from transorbit._names import hint
+from transorbit._values import above_zero, number, text
 from transorbit.plots import access, style, users
 from transorbit.plots.access import access_times, plr
 from transorbit.plots.application import game, video
@@ -33,6 +34,8 @@ from transorbit.plots.timeline import timeline
 from transorbit.plots.users import completion, goodput_by_user, voice
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from matplotlib.figure import Figure
 
     from transorbit.plots.given import Result
@@ -50,6 +53,14 @@ CLOSE = _figures.load(_figures.CLOSE)
 # Those that need a number of something.
 _NEEDS = {"access-times": access.TIMES, "goodput-by-user": users.USERS, "completion": users.ENDED}
 
+# What the values of options are.
+_GIVEN: dict[str, Callable[[str, object], object]] = {
+    "width": above_zero,
+    "title": text,
+    "from_s": number,
+    "until_s": number,
+}
+
 
 def draw(name: str, result: Result, **options: Any) -> Figure | None:
     """Draw one of `ALL` or `CLOSE`; None where the run has nothing to show in it.
@@ -61,7 +72,8 @@ def draw(name: str, result: Result, **options: Any) -> Figure | None:
 
     Raises:
         KeyError: there is no such plot.
-        ScenarioError: the plot has no such option; or it is `sequence`, and the run kept no packets.
+        ScenarioError: the plot has no such option, or not with such a value; or it is `sequence`, and the run kept no
+            packets.
     """
     if name not in ALL | CLOSE:
         raise KeyError(f"{name}: no such plot, one of {', '.join(ALL | CLOSE)} is expected")
@@ -82,12 +94,14 @@ def nothing_to_show(name: str, result: Result) -> str:
 
 
 def _check_options(name: str, options: dict[str, Any]) -> None:
-    """Refuses an option that the plot does not have, also where the run has nothing to show in it."""
+    """Refuses an option that the plot does not have, or whose value is none, also where the run has nothing to show."""
     parameters = inspect.signature((ALL | CLOSE)[name]).parameters.values()
     known = [each.name for each in parameters if each.kind is each.KEYWORD_ONLY] or list(style.Look.__annotations__)
-    for option in options:
+    for option, value in options.items():
         if option not in known:
             raise ScenarioError(f"{option}: {name} has no such option ({', '.join(known)}){hint(option, known)}")
+        if check := _GIVEN.get(option) if value is not None else None:
+            check(option, value)
 
 
 __all__ = [

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypedDict
 import matplotlib as mpl
 
 from transorbit import _figures
+from transorbit._values import above_zero
 from transorbit.plots import heading
 from transorbit.plots.heading import Chart
 
@@ -172,8 +173,13 @@ def _save_png(figure: Figure, path: Path) -> None:
 
 
 def _style(width: float) -> Any:
-    """The parameters of matplotlib for a figure of that width."""
-    return _file() | heading.TEXT | (dict.fromkeys(_SIZES, _COLUMN_TEXT) if width < _COLUMN_IN else {})
+    """The parameters of matplotlib for a figure of that width.
+
+    Raises:
+        ScenarioError: the width is none.
+    """
+    is_column = above_zero("width", width) < _COLUMN_IN
+    return _file() | heading.TEXT | (dict.fromkeys(_SIZES, _COLUMN_TEXT) if is_column else {})
 
 
 def _file() -> dict[str, Any]:

@@ -9,6 +9,7 @@ import polars as pl
 from transorbit import _columns, _figures
 from transorbit._core import ScenarioError
 from transorbit._names import hint
+from transorbit._values import listed
 from transorbit.plots import labels as naming
 from transorbit.plots import style
 from transorbit.plots.spectral import spectral_efficiency
@@ -65,7 +66,8 @@ def of_sweep(
     if kind not in KINDS:
         raise ScenarioError(f"kind: {kind!r} is not one of {', '.join(KINDS)}{hint(kind, KINDS)}")
     is_spectral, is_tradeoff = kind == "spectral-efficiency", kind == "tradeoff"
-    metrics = [y or next(iter(result.metrics))] if y is None or isinstance(y, str) else list(dict.fromkeys(y))
+    y = y or next(iter(result.metrics))
+    metrics = [y] if isinstance(y, str) else list(dict.fromkeys(listed("y", y)))
     across = x or _second(result, metrics[0]) if is_tradeoff else None
     read = ["last_hop.spectral_efficiency"] if is_spectral else [*metrics, *([across] if across else [])]
     frame, columns = _frame(result, read, distribution=kind == "cdf")
@@ -134,7 +136,7 @@ def _only(frame: pl.DataFrame, axes: Sequence[Axis], only: Mapping[str, Sequence
     for name, wanted in only.items():
         if name not in known:
             raise ScenarioError(f"only: there is no axis {name!r}{hint(name, known)}")
-        kept = [known[name].find(one) for one in wanted]
+        kept = [known[name].find(one) for one in listed(f"only.{name}", wanted)]
         frame = frame.filter(pl.col(name).is_in(kept))
     return frame
 

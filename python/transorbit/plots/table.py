@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from transorbit._core import ScenarioError
+from transorbit._values import above_zero, listed
 from transorbit.plots import marks, several, style, tradeoff
 from transorbit.plots.spec import Spec, beside_in, check, height_of, is_negative, levels, shown, summary
 
@@ -75,7 +76,7 @@ def of_table(
     Raises:
         ScenarioError: no such kind or column, or nothing to draw.
     """
-    metrics = [y] if isinstance(y, str) else list(dict.fromkeys(y))
+    metrics = [y] if isinstance(y, str) else list(dict.fromkeys(listed("y", y)))
     if along is not None and kind != "tradeoff":
         raise ScenarioError(f"along: is for a tradeoff, not for {kind}")
     if published is not None and (kind == "tradeoff" or len(metrics) > 1):
@@ -94,7 +95,7 @@ def of_table(
         published_name=published_name,
         share=share,
     )
-    look: Any = {"title": title, "width": width, "height": height}
+    look: Any = {"title": title, "width": above_zero("width", width), "height": height}
     if len(metrics) > 1:
         return several.draw(spec, metrics, frame, **look)
     check(spec, frame, published)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from transorbit import _columns
 from transorbit._core import ScenarioError
 from transorbit._names import hint
+from transorbit._values import whole
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -371,8 +372,7 @@ def _stepped(where: str, first: Decimal, last: Decimal, step: Decimal) -> list[D
 
 
 def _counted(where: str, first: Decimal, last: Decimal, count: object, spacing: object) -> list[Decimal]:
-    if type(count) is not int or not 2 <= count <= _MOST_VALUES:
-        raise ScenarioError(f"{where}.count: {count!r} must be a whole number from 2 to {_MOST_VALUES}")
+    count = whole(f"{where}.count", count, 2, _MOST_VALUES)
     if spacing == "linear":
         return [first + (last - first) * index / (count - 1) for index in range(count)]
     if spacing != "log":

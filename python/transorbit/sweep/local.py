@@ -8,7 +8,7 @@ from queue import SimpleQueue
 from typing import TYPE_CHECKING
 
 from transorbit import _core, _interrupt
-from transorbit._core import ScenarioError
+from transorbit._values import whole
 from transorbit.sweep import work
 
 if TYPE_CHECKING:
@@ -23,13 +23,11 @@ class Threads:
     stalled = False
 
     def __init__(self, jobs: int | None, plans: _core.Plans | None = None) -> None:
-        if jobs is not None and jobs < 1:
-            raise ScenarioError(f"jobs: {jobs} must be 1 or more")
+        jobs = _cores() if jobs is None else whole("jobs", jobs, 1)
         # Before there are threads: two first imports at once, or one that Ctrl-C ends, would leave half a module.
         import duckdb  # noqa: F401
         import polars  # noqa: F401
 
-        jobs = jobs or _cores()
         # Queues and not an executor, whose futures cost more than some runs.
         self._tasks: SimpleQueue[Task | None] = SimpleQueue()
         self._done: SimpleQueue[Outcome | BaseException] = SimpleQueue()

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from transorbit import _columns
 from transorbit._core import ScenarioError
+from transorbit._values import whole
 from transorbit.statistics import mean_interval
 from transorbit.sweep.axes import check_name, known_keys, quantity
 
@@ -175,9 +176,7 @@ def read_precision(value: object, metrics: Mapping[str, Metric]) -> Precision | 
     number = float(found[0]) / 100 if found and relative else width
     if isinstance(number, bool) or not isinstance(number, int | float) or not 0 < number < float("inf"):
         raise ScenarioError(f'{where}: {width!r} must be a share of the mean, as in "2 %", or a number more than zero')
-    if type(most) is not int or not 2 <= most <= 1000:
-        raise ScenarioError(f"precision.most: {most!r} must be a whole number from 2 to 1000")
-    return Precision(metric, float(number), relative, most)
+    return Precision(metric, float(number), relative, whole("precision.most", most, 2, 1000))
 
 
 def _metric(where: str, name: str, entry: object) -> Metric:

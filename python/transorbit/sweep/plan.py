@@ -12,8 +12,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from transorbit import _content, _files, _inputs
+from transorbit import _content, _files, _inputs, _values
 from transorbit._core import ScenarioError
+from transorbit._values import plain, whole
 from transorbit.scenario import Scenario
 from transorbit.sweep import axes, inputs, metrics, sql
 from transorbit.sweep.axes import Axis, Group, Value, known_keys, quantity
@@ -137,6 +138,7 @@ class SweepPlan:
             ScenarioError: it is no sweep.
             OSError: the scenario cannot be read.
         """
+        table = _values.table("sweep", table)
         known_keys("", table, _KEYS)
         if confined:
             _files.confined(table, Path(base_dir), but=("files",) if files else ())
@@ -153,7 +155,7 @@ class SweepPlan:
         return cls(
             title=title or base.scenario().title,
             base=base,
-            seed=_whole("seed", table.get("seed", 1), 0, _LARGEST_SEED),
+            seed=whole("seed", table.get("seed", 1), 0, _LARGEST_SEED),
             replications=_replications(table, precision),
             precision=precision,
             warm_up=_warm_up(table.get("warm_up")),
@@ -202,18 +204,18 @@ class SweepPlan:
         """
         copy = self
         if seed is not None:
-            copy = changed(copy, seed=_whole("seed", seed, 0, _LARGEST_SEED))
+            copy = changed(copy, seed=whole("seed", seed, 0, _LARGEST_SEED))
         if replications is not None:
-            copy = changed(copy, replications=_whole("replications", replications, 1, MOST_REPLICATIONS))
+            copy = changed(copy, replications=whole("replications", replications, 1, MOST_REPLICATIONS))
         if most is not None and copy.precision:
-            copy = changed(copy, precision=changed(copy.precision, most=_whole("most", most, 2, MOST_REPLICATIONS)))
+            copy = changed(copy, precision=changed(copy.precision, most=whole("most", most, 2, MOST_REPLICATIONS)))
         if copy.precision and copy.replications < 2:
             raise ScenarioError(_too_few(copy.replications))
         if copy.precision and copy.precision.most < copy.replications:
             copy = changed(copy, precision=changed(copy.precision, most=copy.replications))
         if set:
-            copy = changed(copy, settings=copy.settings | _settings(set, copy.groups))
-        return copy._only(only) if only else copy
+            copy = changed(copy, settings=copy.settings | _settings(plain(set), copy.groups))
+        return copy._only(plain(only)) if only else copy
 
     def scenario(self, point: Point) -> Scenario:
         """Returns the scenario that is run at a point, but for the seed.
@@ -308,11 +310,11 @@ class SweepPlan:
         return tuple(group.only(self.chosen) for group in self.groups)
 
     def _only(self, only: object) -> Self:
-        if not isinstance(only, dict) or not all(isinstance(values, list | tuple) for values in only.values()):
+        if not isinstance(only, dict) or not all(isinstance(values, list) for values in only.values()):
             raise ScenarioError('only: must be a table of lists, as in { snr = ["7 dB"] }')
         names = [axis.name for group in self.groups for axis in group.axes]
         known_keys("only.", only, names)
-        sweep = changed(self, chosen=self.chosen | {name: list(values) for name, values in only.items()})
+        sweep = changed(self, chosen=self.chosen | only)
         count = 1
         for group in sweep._groups:
             count *= len(group.levels)
@@ -373,7 +375,7 @@ def _absolute(folder: Path) -> str:
 
 def _replications(table: Mapping[str, Any], precision: Precision | None) -> int:
     default = min(5, precision.most) if precision else 1
-    count = _whole("replications", table.get("replications", default), 1, MOST_REPLICATIONS)
+    count = whole("replications", table.get("replications", default), 1, MOST_REPLICATIONS)
     if precision and count < 2:
         raise ScenarioError(_too_few(count))
     if precision and count > precision.most:
@@ -415,9 +417,3 @@ def _warm_up(value: object) -> float | str | None:
     if not found or found[1] not in scales or found[0] < 0:
         raise ScenarioError(f'warm_up: {value!r} must be a time, as in "20 s", or "auto"')
     return float(found[0]) * scales[found[1]]
-
-
-def _whole(name: str, value: object, least: int, most: int) -> int:
-    if type(value) is not int or not least <= value <= most:
-        raise ScenarioError(f"{name}: {value!r} must be a whole number from {least} to {most}")
-    return value
