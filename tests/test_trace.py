@@ -461,6 +461,9 @@ def test_columns_may_have_other_names(tmp_path: Path) -> None:
         ("time_s,rtt_ms\n0,40\nx,41\n2,40\n", 'line 3, column "time_s"'),
         ("time_s,rtt_s\n0,45000\n1,45000\n", "45000"),
         ("time_s,rtt_ms,loss_percent\n0,40,120\n1,40,0\n", "120"),
+        ("time_s,rtt_ms\n0,40\n1,abc\n", "mine.csv: line 3, column \"rtt_ms\": 'abc' is not a number"),
+        ("time_s,pop_ping_latency_ms\n0,x\n", "line 2, column \"pop_ping_latency_ms\": 'x' is not a number"),
+        ("0,0.1\n1,abc\n", "mine.csv: no table: could not parse `abc`"),
         ("time_s,rtt_ms\n0,40\n1,-1\n", 'line 3, column "rtt_ms": -1 must be more than 0'),
         ("unix_time_s,rtt_ms\n1700000001.5,40\n1700000000.25,41\n", "time 1700000000.25 s is before 1700000001.5 s"),
     ],
@@ -472,6 +475,14 @@ def test_import_refuses_what_no_run_takes(command: Command, here: Path, text: st
     assert says in done.err
     assert done.err.count("\n") == 1
     assert not (here / "path.csv").exists()
+
+
+def test_a_cell_that_is_no_number_is_told_with_its_line(here: Path) -> None:
+    (here / "mine.csv").write_text("time_s,rtt_ms,rate_mbps\n0,40, 5\n1,,\n2,41,fast\n")
+    with pytest.raises(to.ScenarioError, match=r"^mine\.csv: line 4, column .rate_mbps.: .fast. is not a number$"):
+        to.trace.read("mine.csv")
+    (here / "mine.csv").write_text("time_s,rtt_ms\n0,40\n1,\n2, 41\n")
+    assert to.trace.read("mine.csv").table["rtt_ms"].to_list() == [40, None, 41]
 
 
 def test_import_replaces_nothing(command: Command, here: Path) -> None:

@@ -176,9 +176,8 @@ _WITHOUT_UNIT = {"rtt", "delay", "one_way_delay", "latency"}
 def _csv(name: str, text: str, columns: Mapping[str, str]) -> Measurement:
     try:
         if not columns and _is_bare(text):
-            table = pl.read_csv(
-                io.StringIO(text), comment_prefix="#", has_header=False, new_columns=["time_s", "one_way_delay_s"]
-            )
+            schema = {"time_s": pl.Float64, "one_way_delay_s": pl.Float64}
+            table = pl.read_csv(io.StringIO(text), comment_prefix="#", has_header=False, schema=schema)
             return _table(name, table, columns, "a table without a header, of seconds and one-way delays in seconds")
         table = pl.read_csv(io.StringIO(text), comment_prefix="#", infer_schema_length=None)
     except pl.exceptions.PolarsError as error:
@@ -202,7 +201,7 @@ def _table(name: str, table: pl.DataFrame, columns: Mapping[str, str], kind: str
     notes = []
     if not columns and (dish := {meaning: at for at in table.columns for meaning in _DISH if at.endswith(meaning)}):
         kind = "the status of a Starlink dish"
-        taken = {_DISH[meaning][0]: table[at] * _DISH[meaning][1] for meaning, at in dish.items()}
+        taken = {_DISH[meaning][0]: _numbers(name, table[at]) * _DISH[meaning][1] for meaning, at in dish.items()}
         if "rtt_ms" in taken:
             # Where no probe was answered it is -1.
             taken["rtt_ms"] = taken["rtt_ms"].set(taken["rtt_ms"] <= 0, None)
@@ -224,8 +223,8 @@ def _table(name: str, table: pl.DataFrame, columns: Mapping[str, str], kind: str
                 f"{name}: line 1: the header names no quantity of a path: {given}; say what is what, as "
                 f"--column {shlex.quote(f'rtt_ms={_like_a_delay(table)}')}"
             )
-        taken = {meaning: table[at] for meaning, at in chosen.items()}
-        _check_round_trips(name, {at: table[at] for meaning, at in chosen.items() if meaning.startswith("rtt")})
+        taken = {meaning: _numbers(name, table[at]) for meaning, at in chosen.items()}
+        _check_round_trips(name, [column for meaning, column in taken.items() if meaning.startswith("rtt")])
         notes += [f"{at} is {meaning}" for meaning, at in chosen.items() if at != meaning]
         when = _time(name, table, next((at for meaning, at in columns.items() if meaning not in chosen), None))
     seconds, at = when
@@ -244,15 +243,30 @@ def _table(name: str, table: pl.DataFrame, columns: Mapping[str, str], kind: str
     return Measurement(kind, result, notes)
 
 
-def _check_round_trips(name: str, columns: Mapping[str, pl.Series]) -> None:
-    for at, column in columns.items():
-        wrong = (column.cast(pl.Float64, strict=False) <= 0).fill_null(value=False)
-        if wrong.any():
-            row = wrong.arg_max() or 0
-            raise ScenarioError(
-                f'{name}: line {row + 2}, column "{at}": {column[row]} must be more than 0; '
-                "leave the cell of a lost probe empty"
-            )
+def _numbers(name: str, column: pl.Series) -> pl.Series:
+    """The numbers of a column; an empty cell is none.
+
+    Raises:
+        ScenarioError: a cell holds something else.
+    """
+    if column.dtype.is_numeric():
+        return column
+    cells = column.cast(pl.String).str.strip_chars()
+    read = cells.cast(pl.Float64, strict=False)
+    _refuse(name, column, read.is_null() & (cells != ""), "is not a number")
+    return read
+
+
+def _check_round_trips(name: str, columns: list[pl.Series]) -> None:
+    for column in columns:
+        _refuse(name, column, column <= 0, "must be more than 0; leave the cell of a lost probe empty")
+
+
+def _refuse(name: str, column: pl.Series, wrong: pl.Series, why: str) -> None:
+    """Raises `ScenarioError` for the first cell that is wrong, with its line and column."""
+    if wrong.any():
+        row = wrong.arg_max() or 0
+        raise ScenarioError(f'{name}: line {row + 2}, column "{column.name}": {column[row]!r} {why}')
 
 
 def _like_a_delay(table: pl.DataFrame) -> str:
@@ -281,11 +295,7 @@ def _time(name: str, table: pl.DataFrame, given: str | None) -> tuple[list[float
         dates -= _offsets(column)
         # The type of most rows; a row of another type is named.
         read = numbers if numbers.null_count() <= dates.null_count() else dates
-        if read.null_count():
-            wrong = int(read.is_null().arg_max() or 0)
-            raise ScenarioError(
-                f'{name}: line {wrong + 2}, column "{at}": {column[wrong]!r} is neither seconds nor a date'
-            )
+        _refuse(name, column, read.is_null(), "is neither seconds nor a date")
         column = read
     if column.dtype.is_temporal():
         return (column.dt.epoch("us") / 1e6).to_list(), at
