@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import math
 import random
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 import pytest
 
-from transorbit import statistics
+from transorbit import plots, statistics
 from transorbit.statistics import Interval
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 def autoregressive(seed: int, count: int, *, memory: float, start: float = 0.0) -> list[float]:
@@ -61,6 +65,31 @@ def test_few_values_and_equal_ones() -> None:
 
 def test_a_missing_value_shows() -> None:
     assert math.isnan(statistics.mean_interval(pl.Series([1.0, None, 2.0])).mean)
+
+
+def test_a_missing_value_shows_in_every_statistic() -> None:
+    assert math.isnan(statistics.kolmogorov_smirnov([math.nan, 1], [1]))
+    assert math.isnan(statistics.kolmogorov_smirnov([1, 2], [1, math.nan]))
+    assert math.isnan(statistics.batch_means([math.nan] * 40).mean)
+    with pytest.raises(ValueError, match=r"^series: sample 7 is missing, a number is expected"):
+        statistics.warm_up([1.0] * 7 + [math.nan] * 43)
+
+
+@pytest.mark.parametrize("confidence", [95, 1, 0, -0.5, math.nan, "0.95"])
+def test_a_confidence_is_a_share(confidence: Any) -> None:
+    table = pl.DataFrame({"seed": [1, 1], "policy": ["a", "b"], "x": [1.0, 2.0]})
+    asks: list[Callable[[], object]] = [
+        lambda: statistics.mean_interval([1, 2], confidence=confidence),
+        lambda: statistics.mean_interval([1], confidence=confidence),
+        lambda: statistics.paired_difference([1, 2], [2, 1], confidence=confidence),
+        lambda: statistics.batch_means(range(40), confidence=confidence),
+        lambda: statistics.proportion(1, 2, confidence=confidence),
+        lambda: statistics.compare(table, metric="x", between="policy", confidence=confidence),
+        lambda: plots.of_table("lines", table, y="x", x="seed", confidence=confidence),
+    ]
+    for ask in asks:
+        with pytest.raises(ValueError, match=r"^confidence: .* was given, a .* is expected"):
+            ask()
 
 
 def test_no_order_of_the_values_changes_a_bit() -> None:
@@ -148,6 +177,8 @@ def test_runs_without_a_partner_are_left_out_and_repeated_ones_refused() -> None
     assert statistics.compare(holed, metric="goodput", between="policy", within=["snr"])["count"].to_list() == [4] * 4
     with pytest.raises(ValueError, match="name more axes in within"):
         statistics.compare(table, metric="goodput", between="policy")
+    with pytest.raises(ValueError, match=r"^metric: there is no column 'zz'$"):
+        statistics.compare(table, metric="zz", between="policy")
     with pytest.raises(ValueError, match="no level 'fifo'"):
         statistics.compare(table, metric="goodput", between="policy", within=["snr"], baseline="fifo")
 
@@ -194,6 +225,8 @@ def test_batches_are_equal_and_the_beginning_makes_room() -> None:
     assert (found.mean, found.count, found.size) == (2.0, 2, 2)
     with pytest.raises(ValueError, match="20 batches"):
         statistics.batch_means([1.0] * 19)
+    with pytest.raises(ValueError, match=r"^warm_up: -50 was given, a whole number from 0 on"):
+        statistics.batch_means(range(100), warm_up=-50, batches=10)
     with pytest.raises(ValueError, match="two batches"):
         statistics.batch_means([1.0] * 19, batches=1)
 

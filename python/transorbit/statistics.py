@@ -1,7 +1,8 @@
 """Statistics of a few runs or a long one: means with intervals, differences, and the end of a transient.
 
 Values are sequences or arrays of numbers in any unit; results are in the same. A NaN or None among them makes the
-result NaN, so a missing value shows. An interval holds the true mean in `confidence` of all repetitions of the study.
+result NaN, so a missing value shows; `warm_up`, which counts, refuses it. An interval holds the true mean in
+`confidence` of all repetitions of the study: a share between 0 and 1, others are a ValueError.
 
 Law, A. M. (2015). Simulation Modeling and Analysis, 5th ed., McGraw-Hill: sections 4.5, 9.4, 9.5, 10.2.
 """
@@ -12,6 +13,9 @@ import math
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
+
+from transorbit._names import hint
+from transorbit._values import listed, number, whole
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -111,9 +115,9 @@ def batch_means(series: ArrayLike, *, warm_up: int = 0, batches: int = 20, confi
         batches: 10 to 30 serve best (Schmeiser 1982, doi:10.1287/opre.30.3.556).
 
     Raises:
-        ValueError: fewer than two batches, or fewer samples than batches.
+        ValueError: fewer than two batches, fewer samples than batches, or a warm-up below 0.
     """
-    samples = _floats(series)[warm_up:]
+    samples = _floats(series)[whole("warm_up", warm_up, 0) :]
     if batches < 2:
         raise ValueError(f"an interval needs two batches or more, not {batches}")
     if len(samples) < batches:
@@ -141,10 +145,15 @@ def warm_up(series: ArrayLike) -> int:
     The cut that minimizes the standard error of what remains, over averages of five samples (White 1997,
     doi:10.1177/003754979706900601; White, Cobb, Spratt, Winter Simulation Conference 2000, pp. 755-760). It is looked
     for in the first half: an answer of about half the series says that the series is too short.
+
+    Raises:
+        ValueError: a value is missing.
     """
     import numpy as np
 
     samples = _floats(series)
+    if np.isnan(samples).any():
+        raise ValueError(f"series: sample {int(np.isnan(samples).argmax())} is missing, a number is expected")
     count = len(samples) // _MSER_BATCH
     if count < 2:
         return 0
@@ -172,6 +181,7 @@ def proportion(successes: int, trials: int, *, confidence: float = 0.95) -> Inte
     """
     if not 0 <= successes <= trials:
         raise ValueError(f"{successes} successes in {trials} trials")
+    confidence = _checked(confidence)
     if trials == 0:
         return Interval(math.nan, 0.0, 1.0, 0)
     z, share = _normal_quantile((1 + confidence) / 2), successes / trials
@@ -205,6 +215,9 @@ def kolmogorov_smirnov(a: ArrayLike, b: ArrayLike) -> float:
     first, second = np.sort(_floats(a)), np.sort(_floats(b))
     if not len(first) or not len(second):
         raise ValueError("a sample is empty")
+    # They are sorted to the end.
+    if np.isnan(first[-1]) or np.isnan(second[-1]):
+        return math.nan
     at = np.concatenate([first, second])
     below = [np.searchsorted(each, at, side="right") / len(each) for each in (first, second)]
     return float(np.abs(below[0] - below[1]).max())
@@ -239,10 +252,15 @@ def compare(
         difference, of the baseline's mean), `count` of pairs, `differs` (whether the interval leaves out 0).
 
     Raises:
-        ValueError: no such level, or a run twice in the same pair and level.
+        ValueError: no such column or level, or a run twice in the same pair and level.
     """
     import polars as pl
 
+    within = listed("within", within)
+    for option, columns in {"metric": [metric], "between": [between], "within": within, "pair": [pair]}.items():
+        for column in columns:
+            if column not in frame.columns:
+                raise ValueError(f"{option}: there is no column {column!r}{hint(str(column), frame.columns)}")
     known = frame.drop_nulls([metric, between, pair])
     levels = known[between].unique(maintain_order=True).to_list()
     baseline = levels[0] if baseline is None and levels else baseline
@@ -262,7 +280,7 @@ def compare(
         pairs = others.join(base, on=keys, how="inner", nulls_equal=True, maintain_order="left")
         groups = pairs.partition_by(*within, between, maintain_order=True, as_dict=True)
         found += [(dict(zip([*within, between], key, strict=True)), first, group) for key, group in groups.items()]
-    each = 1 - (1 - confidence) / max(len(found), 1)
+    each = 1 - (1 - _checked(confidence)) / max(len(found), 1)
     rows = [where | {"baseline": first} | _difference(group, each) for where, first, group in found]
     schema = {name: frame.schema[name] for name in [*within, between]} | {"baseline": frame.schema[between]}
     numbers = dict.fromkeys(["baseline_mean", "difference", "low", "high", "percent"], pl.Float64())
@@ -285,6 +303,7 @@ def _difference(pairs: pl.DataFrame, confidence: float) -> dict[str, Any]:
 
 
 def _student(values: list[float], confidence: float) -> Interval:
+    confidence = _checked(confidence)
     count = len(values)
     mean = _mean(values)
     if count < 2:
@@ -292,6 +311,18 @@ def _student(values: list[float], confidence: float) -> Interval:
     variance = math.fsum((value - mean) ** 2 for value in values) / (count - 1)
     half = _student_quantile((1 + confidence) / 2, count - 1) * math.sqrt(variance / count)
     return Interval(mean, mean - half, mean + half, count)
+
+
+def _checked(confidence: float) -> float:
+    """Returns the confidence.
+
+    Raises:
+        ValueError: it is no share between 0 and 1.
+    """
+    found = number("confidence", confidence)
+    if not 0 < found < 1:
+        raise ValueError(f"confidence: {confidence!r} was given, a share between 0 and 1 is expected, as 0.95")
+    return found
 
 
 def _mean(values: list[float]) -> float:
