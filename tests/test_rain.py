@@ -148,12 +148,14 @@ def test_says_which_option_is_wrong(command: Command, option: str, value: str, s
     ("argument", "value", "says"),
     [
         ("at", (100, 0), "100,0 is out of range: latitude -90 to 90, longitude -180 to 360"),
-        ("at", (math.nan, 0), "nan,0 is out of range"),
-        ("at", (0, math.inf), "0,inf is out of range"),
+        ("at", (math.nan, 0), "nan was given, a finite number is expected"),
+        ("at", (0, math.inf), "inf was given, a finite number is expected"),
+        ("at", None, "None was given, a list is expected"),
+        ("carrier_hz", "20 GHz", "'20 GHz' was given, a number is expected"),
         ("at", (43.6,), "is not (latitude, longitude)"),
         ("rain_rate_mm_per_h", -5, "-5 mm/h is out of range: must be between 0 and 1000 mm/h"),
-        ("rain_rate_mm_per_h", math.nan, "nan mm/h is out of range"),
-        ("altitude_m", math.nan, "nan m is out of range"),
+        ("rain_rate_mm_per_h", math.nan, "nan was given, a finite number is expected"),
+        ("altitude_m", math.nan, "nan was given, a finite number is expected"),
         ("altitude_m", -1e6, "-1e+06 m is out of range: must be between -1000 and 50000 m"),
     ],
 )

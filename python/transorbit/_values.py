@@ -48,6 +48,15 @@ def number(name: str, value: object) -> float:
     return float(found)
 
 
+def numbers(name: str, values: object) -> list[float]:
+    """Several numbers.
+
+    Raises:
+        ScenarioError: they are none.
+    """
+    return [number(f"{name}.{place}", value) for place, value in enumerate(listed(name, values))]
+
+
 def above_zero(name: str, value: object) -> float:
     """A number above zero.
 

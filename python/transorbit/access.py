@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from transorbit import _core, _folder, _values
 from transorbit._ask import ask
 from transorbit._frame import frame
-from transorbit._values import listed, number, whole, wholes
+from transorbit._values import listed, numbers, whole, wholes
 from transorbit.result import provenance
 from transorbit.scenario import Scenario, opened
 
@@ -189,7 +189,7 @@ def analysis(
     text = _core.access_analysis(
         return_link(scenario)._core,
         wholes("users", users, _MOST),
-        [number(f"losses.{place}", loss) for place, loss in enumerate(listed("losses", losses))],
+        numbers("losses", losses),
         whole("datagrams", datagrams, 0, _MOST),
         whole("retransmissions", retransmissions, 0, _MOST),
         round_trip,

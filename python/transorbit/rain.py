@@ -11,6 +11,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 from transorbit import _place
+from transorbit._values import listed, number, numbers
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -61,11 +62,13 @@ def attenuation(
         ValueError: a value out of range; the message begins with its name.
         MissingMapsError: the package `itur` is not installed.
     """
-    _check(carrier_hz=carrier_hz, exceeded=exceeded, tilt_deg=tilt_deg, elevations_deg=elevations_deg)
-    _check_user(at=at, altitude_m=altitude_m, rain_rate_mm_per_h=rain_rate_mm_per_h)
+    elevations = numbers("elevations_deg", elevations_deg)
+    place = [number("at", value) for value in listed("at", at)]
+    _check(carrier_hz=carrier_hz, exceeded=exceeded, tilt_deg=tilt_deg, elevations_deg=elevations)
+    _check_user(at=place, altitude_m=altitude_m, rain_rate_mm_per_h=rain_rate_mm_per_h)
     import polars as pl
 
-    latitude, longitude = at[0], (at[1] + 180.0) % 360.0 - 180.0
+    latitude, longitude = place[0], (place[1] + 180.0) % 360.0 - 180.0
     by_rain = functools.partial(
         _p618().rain_attenuation,
         latitude,
@@ -76,7 +79,6 @@ def attenuation(
         R001=rain_rate_mm_per_h,
         tau=tilt_deg,
     )
-    elevations = [float(elevation) for elevation in elevations_deg]
     levels = [float(by_rain(_beyond_25_deg(elevation)).value) for elevation in elevations]
     return pl.DataFrame({"elevation_deg": elevations, "attenuation_db": levels})
 
@@ -95,11 +97,11 @@ def _p618() -> Any:
 
 
 def _check(*, carrier_hz: float, exceeded: float, tilt_deg: float, elevations_deg: Sequence[float]) -> None:
-    if not CARRIERS_HZ[0] <= carrier_hz <= CARRIERS_HZ[1]:
+    if not CARRIERS_HZ[0] <= number("carrier_hz", carrier_hz) <= CARRIERS_HZ[1]:
         raise ValueError(f"carrier_hz: {carrier_hz / 1e9:g} GHz is out of range: must be between 1 and 55 GHz")
-    if not SHARES[0] <= exceeded <= SHARES[1]:
+    if not SHARES[0] <= number("exceeded", exceeded) <= SHARES[1]:
         raise ValueError(f"exceeded: {100 * exceeded:g} % is out of range: must be between 0.001 and 5 %")
-    if not 0 <= tilt_deg <= 90:
+    if not 0 <= number("tilt_deg", tilt_deg) <= 90:
         raise ValueError(f"tilt_deg: {tilt_deg:g} deg is out of range: must be between 0 and 90 deg")
     if not elevations_deg:
         raise ValueError("elevations_deg: none is given")
@@ -109,15 +111,15 @@ def _check(*, carrier_hz: float, exceeded: float, tilt_deg: float, elevations_de
             raise ValueError(f"elevations_deg: {elevation:g} deg after {before:g} deg: {allowed}")
 
 
-def _check_user(*, at: tuple[float, float], altitude_m: float | None, rain_rate_mm_per_h: float | None) -> None:
+def _check_user(*, at: Sequence[float], altitude_m: float | None, rain_rate_mm_per_h: float | None) -> None:
     if len(at) != 2:
         raise ValueError(f"at: {at!r} is not (latitude, longitude)")
     if not _place.is_on_earth(*at):
         raise ValueError(f"at: {at[0]:g},{at[1]:g} is out of range: {_place.ALLOWED}")
     low, high = _ALTITUDES_M
-    if altitude_m is not None and not low <= altitude_m <= high:
+    if altitude_m is not None and not low <= number("altitude_m", altitude_m) <= high:
         raise ValueError(f"altitude_m: {altitude_m:g} m is out of range: must be between {low:g} and {high:g} m")
     low, high = _RATES_MM_PER_H
-    if rain_rate_mm_per_h is not None and not low <= rain_rate_mm_per_h <= high:
+    if rain_rate_mm_per_h is not None and not low <= number("rain_rate_mm_per_h", rain_rate_mm_per_h) <= high:
         given = f"{rain_rate_mm_per_h:g} mm/h is out of range"
         raise ValueError(f"rain_rate_mm_per_h: {given}: must be between {low:g} and {high:g} mm/h")
