@@ -6,6 +6,7 @@ import json
 import linecache
 import math
 import traceback
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -239,6 +240,8 @@ def test_a_decorator_needs_a_name(register: Any) -> None:
         register(5)
     with pytest.raises(ValueError, match=f"^{kind}: '' was given"):
         register("")
+    with pytest.raises(TypeError, match=rf"^{kind}: 3 was given, a class is expected"):
+        getattr(to, kind)("three")(3)
 
 
 def test_a_name_that_nobody_has_registered_is_found_by_check() -> None:
@@ -390,6 +393,49 @@ def test_what_a_function_names_itself_is_not_looked_up_around_it() -> None:
 
     assert "STEP = 2.0" in text
     assert "object" not in text
+
+
+class Changed:
+    """What a test changes, and what it does not."""
+
+    gain, other = 1.0, 2
+    step = 2.0
+    computed = 2 * 3.0
+    name: str = "x"
+
+    def on_ack(self, ack: to.Ack) -> float | None:
+        return ack.window + self.step
+
+    @property
+    def rate(self) -> float:
+        return self.step
+
+
+@dataclass
+class Data:
+    step: float = 2.0
+
+    def on_ack(self, ack: to.Ack) -> float | None:
+        return ack.window + self.step
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("step", 3.0), ("name", "y"), ("added", 1), ("on_ack", lambda _self, ack: ack.window), ("poll", lambda _self: 3)],
+)
+def test_the_text_of_a_class_that_was_changed_is_not_kept(
+    monkeypatch: pytest.MonkeyPatch, name: str, value: object
+) -> None:
+    assert "return ack.window + self.step" in _source.text_of(Changed, kind="controller", name="x")
+    monkeypatch.setattr(Changed, name, value, raising=False)
+    with pytest.raises(_source.SourceError, match=rf"^Changed\.{name} was set after the definition of Changed$"):
+        _source.text_of(Changed, kind="controller", name="x")
+
+
+def test_the_text_of_a_dataclass_is_its_definition() -> None:
+    text = _source.text_of(Data, kind="controller", name="x")
+    assert text.startswith("import transorbit\nfrom dataclasses import dataclass\n")
+    assert "@dataclass\nclass Data:\n    step: float = 2.0\n" in text
 
 
 def test_a_source_that_cannot_be_had_says_why() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import inspect
 import linecache
 import symtable
 import sys
@@ -63,6 +64,8 @@ class _Writer:
             if {*function.__code__.co_freevars} - {"__class__"}:
                 raise SourceError(f"{function.__qualname__} uses variables of the function around it")
         node, text = _definition(value, functions[0])
+        if isinstance(node, ast.ClassDef):
+            _check_unchanged(value, node, functions[0].__code__.co_filename)
         if self._first is None:
             self._first = node
         scope = functions[0].__globals__
@@ -107,13 +110,51 @@ def _import(module: str, name: str) -> str:
 
 
 def _methods(value: type) -> list[FunctionType]:
-    found = []
-    for member in vars(value).values():
-        inner = member.__func__ if isinstance(member, staticmethod | classmethod) else member
-        inner = inner.fget if isinstance(inner, property) else inner
-        if isinstance(inner, FunctionType) and inner.__qualname__.startswith(f"{value.__qualname__}."):
-            found.append(inner)
-    return found
+    functions = [inner for inner in map(_function_of, vars(value).values()) if isinstance(inner, FunctionType)]
+    found = [each for each in functions if each.__qualname__.startswith(f"{value.__qualname__}.")]
+    # Those that a decorator has made, as that of a dataclass, have no text.
+    return [each for each in found if linecache.getlines(each.__code__.co_filename, each.__globals__)] or found
+
+
+def _function_of(member: Any) -> Any:
+    """The function that was written for a method or property; anything else stays."""
+    inner = member.__func__ if isinstance(member, staticmethod | classmethod) else member
+    written: Any = inner.fget if isinstance(inner, property) else inner
+    return inspect.unwrap(written)
+
+
+def _check_unchanged(value: Any, node: ast.ClassDef, file: str) -> None:
+    """Hold a class against its definition: methods, but for decorated ones, and plain values, unless they are computed.
+
+    Raises:
+        SourceError: one was set later.
+    """
+    said: dict[str, ast.expr] = {}
+    for each in node.body:
+        match each:
+            case ast.Assign([ast.Name(name)], given) | ast.AnnAssign(ast.Name(name), value=ast.expr() as given):
+                said[name] = given
+    decorated = {each.name for each in node.body if isinstance(each, ast.FunctionDef) and each.decorator_list}
+    bound = {each.id for each in ast.walk(node) if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store)}
+    for name, member in vars(value).items():
+        inner, is_same = _function_of(member), name in decorated or name.startswith("__")
+        if isinstance(inner, FunctionType):
+            line = inner.__code__.co_firstlineno
+            is_same |= inner.__code__.co_filename == file and _first_line(node) <= line <= (node.end_lineno or 0)
+        elif is_plain(member):
+            is_same |= _gives(said[name], member) if name in said else name in bound
+        else:
+            is_same = True
+        if not is_same:
+            raise SourceError(f"{value.__name__}.{name} was set after the definition of {value.__name__}")
+
+
+def _gives(expression: ast.expr, value: object) -> bool:
+    """Whether an expression has the value; one that is computed may have any."""
+    try:
+        return repr(ast.literal_eval(expression)) == repr(value)
+    except ValueError:
+        return True
 
 
 def _definition(value: Any, function: FunctionType) -> tuple[ast.ClassDef | ast.FunctionDef, str]:

@@ -152,7 +152,7 @@ def register(kind: str, name: str, *, source: str | None = None) -> Callable[[_F
         source: the text of a Python file that registers it; by default it is found where the class was defined.
 
     Raises:
-        TypeError: the name is no text, as where a decorator stands without one.
+        TypeError: the name is no text, as where a decorator stands without one; or what is registered makes nothing.
         ValueError: it is empty.
     """
     if not (isinstance(name, str) and name):
@@ -161,6 +161,8 @@ def register(kind: str, name: str, *, source: str | None = None) -> Callable[[_F
         raise (ValueError if isinstance(name, str) else TypeError)(f"{kind}: {wrong}")
 
     def add(factory: _Factory) -> _Factory:
+        if not callable(factory):
+            raise TypeError(f"{kind}: {factory!r} was given, a class is expected, or what makes an object when called")
         text, file = _FILE.get() or (None, "")
         _INTO.get().add(Plugin(kind, name, factory, source if source is not None else text, file))
         return factory
