@@ -117,10 +117,24 @@ def test_only_code_that_lies_in_one_file_is_known_again(tmp_path: Path) -> None:
     assert _code.fingerprint(own["Own"]) is None, "what is no plain value cannot be read off"
     own["DEPTH"] = 1
     assert _code.fingerprint(own["Own"]) == before["Own"]
-    (tmp_path / "own.py").write_text(source + "import numpy\n")
-    assert _code.fingerprint(own["Own"]) is None
+    for module in ("numpy", "os", "time", "pathlib"):
+        (tmp_path / "own.py").write_text(source + f"import {module}\n")
+        assert _code.fingerprint(own["Own"]) is None, "it may read what nobody knows"
     (tmp_path / "own.py").unlink()
     assert _code.fingerprint(own["Own"]) is None
+
+
+@pytest.mark.parametrize("reads", ["open('depth').read()", "input()", "eval('3')", "__import__('os').environ['DEPTH']"])
+def test_code_that_reads_from_outside_is_not_known_again(tmp_path: Path, reads: str) -> None:
+    def fingerprint(depth: str) -> str | None:
+        source = f"class Own:\n    def select(self, queues, now):\n        return queues[int({depth}) * 0].user\n"
+        (tmp_path / "own.py").write_text(source)
+        space: dict[str, Any] = {"__name__": "own"}
+        exec(compile(source, str(tmp_path / "own.py"), "exec"), space)  # noqa: S102 - written above
+        return _code.fingerprint(space["Own"])
+
+    assert fingerprint("'3'") is not None
+    assert fingerprint(reads) is None
 
 
 def test_a_scheduler_whose_code_cannot_be_read_off_runs_anew(tmp_path: Path) -> None:

@@ -10,15 +10,23 @@ from typing import Any
 
 from transorbit import _hash, _source
 
-# Whose modules change only with Python, or with the version that is part of every key.
-_SETTLED = frozenset(sys.stdlib_module_names) | {"transorbit"}
+# Modules that read nothing from outside, and change only with Python, or with the version that is part of every key.
+# Those in C have the same names with a line before.
+_SETTLED = frozenset(
+    {"abc", "array", "bisect", "builtins", "cmath", "collections", "contextlib", "copy", "dataclasses", "decimal",
+     "enum", "fractions", "functools", "future", "heapq", "itertools", "math", "numbers", "operator", "random", "re",
+     "statistics", "string", "struct", "transorbit", "types", "typing"}
+)  # fmt: skip
+# Python's own functions that read something, or run what is not in the file.
+_OUTSIDE = frozenset({"__import__", "eval", "exec", "input", "open"})
 
 
 def fingerprint(factory: object) -> str | None:
     """SHA-256 over the file that the class is written in, its byte code, and the plain values that it reads.
 
     None where that is not all that it depends on: it is no plain class or function, it is made by other code (a
-    closure, a partial, a class within a function), or its file does not exist or imports what may change.
+    closure, a partial, a class within a function), its file does not exist or imports what may change, or it names
+    what reads from outside, such as `open`.
     """
     try:
         return _Reader(factory).digest
@@ -53,7 +61,7 @@ class _Reader:
         if _source.is_plain(value):
             self._parts.append(f"{name} = {value!r}")
         elif isinstance(value, ModuleType):
-            if value.__name__.partition(".")[0] not in _SETTLED:
+            if not _is_settled_name(value.__name__):
                 raise _UnsettledError
         elif not _is_settled(value):
             self._seen.add(id(value))
@@ -98,6 +106,8 @@ class _Reader:
         for name in code.co_names:
             if name in variables:
                 self._value(name, variables[name])
+            elif name in _OUTSIDE:
+                raise _UnsettledError
 
 
 # The names that Python itself puts into a class.
@@ -110,10 +120,14 @@ _OF_EVERY_CLASS = frozenset(
 def _is_settled(value: Any) -> bool:
     """Whether it is a class or function of Python or of this package, under its own name."""
     module = sys.modules.get(getattr(value, "__module__", None) or "")
-    if not module or module.__name__.partition(".")[0] not in _SETTLED:
+    if not module or not _is_settled_name(module.__name__):
         return False
     name = getattr(value, "__name__", None)
     return isinstance(name, str) and getattr(module, name, None) is value
+
+
+def _is_settled_name(module: str) -> bool:
+    return module.partition(".")[0].strip("_") in _SETTLED
 
 
 def _settled_file(file: Path) -> bytes:
@@ -127,6 +141,6 @@ def _settled_file(file: Path) -> bytes:
         names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
         if isinstance(node, ast.ImportFrom):
             names = ["." * node.level + (node.module or "")]
-        if any(name.partition(".")[0] not in _SETTLED for name in names):
+        if not all(map(_is_settled_name, names)):
             raise _UnsettledError
     return contents
