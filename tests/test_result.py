@@ -37,6 +37,19 @@ def test_flows_are_the_summary_as_a_table(result: to.Result) -> None:
     assert {row[name] for row, flow in rows(result) for name in row.keys() - flow.keys()} == {None}
 
 
+@pytest.mark.parametrize("broken", ["summary.json", "provenance.json", "flows.parquet", "series.parquet"])
+def test_a_damaged_file_is_named(result: to.Result, tmp_path: Path, broken: str) -> None:
+    file = result.save(tmp_path / "r", plots=False) / broken
+    file.write_bytes(file.read_bytes()[:100])
+
+    def read() -> object:
+        loaded = to.Result.load(tmp_path / "r")
+        return loaded.flows, loaded.series
+
+    with pytest.raises(to.ScenarioError, match=rf"{re.escape(str(file))}: is damaged: "):
+        read()
+
+
 def test_series_cover_the_run(result: to.Result) -> None:
     series = result.series
 

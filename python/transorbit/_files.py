@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import itertools
+import json
 import tomllib
+from contextlib import contextmanager
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import TYPE_CHECKING, Any
 
@@ -127,3 +129,38 @@ def _stays_within(text: str) -> bool:
         if name.root or name.drive or any(depth < 0 for depth in depths):
             return False
     return True
+
+
+@contextmanager
+def naming(folder: Path) -> Iterator[None]:
+    """Name the damaged file, where what is read from a folder cannot be.
+
+    Raises:
+        ScenarioError: a file cannot be read.
+    """
+    try:
+        yield
+    except _unreadable() as error:
+        raise ScenarioError(f"{_damaged(folder)}: is damaged: {' '.join(str(error).split())}") from error
+
+
+def _unreadable() -> tuple[type[Exception], ...]:
+    """The errors of damaged files; polars is imported for nothing else."""
+    import polars as pl
+
+    return json.JSONDecodeError, UnicodeDecodeError, pl.exceptions.PolarsError
+
+
+def _damaged(folder: Path) -> Path:
+    """The file that cannot be read; the folder if all can be read."""
+    import polars as pl
+
+    for file in sorted(folder.rglob("*")):
+        try:
+            if file.suffix == ".json":
+                json.loads(file.read_text(encoding="utf-8"))
+            elif file.suffix == ".parquet":
+                pl.read_parquet(file)
+        except (OSError, ValueError, pl.exceptions.PolarsError):
+            return file
+    return folder

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,8 +9,6 @@ from transorbit import _files, _folder
 from transorbit._core import ScenarioError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from transorbit.result import Result
 
 # The keys that every summary has.
@@ -30,17 +26,16 @@ def result(folder: str | Path) -> Result:
 
     folder = Path(folder)
     _check(folder)
-    with naming(folder):
-        loaded = Result.load(folder)
-        try:
-            _files.toml(loaded.scenario_toml)
-        except ScenarioError as error:
-            raise ScenarioError(f"{folder / 'scenario.toml'}: is damaged: {error}") from None
-        missing = [name for name in _OF_A_SUMMARY if name not in loaded.summary]
-        if missing:
-            raise ScenarioError(f"{folder / 'summary.json'}: is damaged: has no {missing[0]}")
-        # They are read when they are first looked at.
-        _ = loaded.flows, loaded.series
+    loaded = Result.load(folder)
+    try:
+        _files.toml(loaded.scenario_toml)
+    except ScenarioError as error:
+        raise ScenarioError(f"{folder / 'scenario.toml'}: is damaged: {error}") from None
+    missing = [name for name in _OF_A_SUMMARY if name not in loaded.summary]
+    if missing:
+        raise ScenarioError(f"{folder / 'summary.json'}: is damaged: has no {missing[0]}")
+    # They are read when they are first looked at.
+    _ = loaded.flows, loaded.series
     return loaded
 
 
@@ -57,33 +52,3 @@ def _check(folder: Path) -> None:
         raise ScenarioError(f"{folder}: no such folder: that of a result is expected")
     if not (folder / "summary.json").is_file():
         raise ScenarioError(f"{folder}: has no summary.json: the folder of a result is expected")
-
-
-@contextmanager
-def naming(folder: Path) -> Iterator[None]:
-    """Name the damaged file, where what is read from a folder cannot be.
-
-    Raises:
-        ScenarioError: a file cannot be read.
-    """
-    import polars as pl
-
-    try:
-        yield
-    except (json.JSONDecodeError, UnicodeDecodeError, pl.exceptions.PolarsError) as error:
-        raise ScenarioError(f"{_damaged(folder)}: is damaged: {' '.join(str(error).split())}") from error
-
-
-def _damaged(folder: Path) -> Path:
-    """The file that cannot be read; the folder if all can be read."""
-    import polars as pl
-
-    for file in sorted(folder.rglob("*")):
-        try:
-            if file.suffix == ".json":
-                json.loads(file.read_text(encoding="utf-8"))
-            elif file.suffix == ".parquet":
-                pl.read_parquet(file)
-        except (OSError, ValueError, pl.exceptions.PolarsError):
-            return file
-    return folder

@@ -9,7 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from transorbit import _convert, _core, _figures, _folder, _hash, _inputs, _notebook
+from transorbit import _convert, _core, _figures, _files, _folder, _hash, _inputs, _notebook
 from transorbit._frame import frame, write_parquet
 from transorbit._summary import Summary, json_of
 
@@ -92,8 +92,11 @@ class Result:
     def load(cls, directory: str | Path) -> Result:
         """Open a folder that `save` wrote.
 
+        Its tables are read when they are first asked for.
+
         Raises:
             OSError: it is not there, or not a result folder.
+            ScenarioError: a file in it is damaged; also of a table that is asked for.
         """
         directory = Path(directory)
         if not directory.exists():
@@ -105,12 +108,16 @@ class Result:
         def read_table(name: str) -> pl.DataFrame:
             import polars as pl
 
-            return pl.read_parquet(directory / f"{name}.parquet")
+            with _files.naming(directory):
+                return pl.read_parquet(directory / f"{name}.parquet")
 
-        provenance = json.loads((directory / "provenance.json").read_text(encoding="utf-8"))
+        with _files.naming(directory):
+            provenance = json.loads((directory / "provenance.json").read_text(encoding="utf-8"))
+            summary = Summary.read(directory / "summary.json")
+            scenario_toml = (directory / "scenario.toml").read_text(encoding="utf-8")
         result = cls(
-            summary=Summary.read(directory / "summary.json"),
-            scenario_toml=(directory / "scenario.toml").read_text(encoding="utf-8"),
+            summary=summary,
+            scenario_toml=scenario_toml,
             provenance=provenance,
             read_table=read_table,
             captures=_captures(directory),

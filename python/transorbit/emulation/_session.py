@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from transorbit import _core, _open
+from transorbit import _core
 from transorbit.emulation._relay import Relay
 from transorbit.result import Result
 from transorbit.scenario import Scenario, Started
@@ -141,8 +141,7 @@ def replay(
         ScenarioError: a change is wrong, or a file is damaged.
         ValueError: the log is not one of this scenario.
     """
-    with _open.naming(Path(directory)):
-        recorded = Result.load(directory)
+    recorded = Result.load(directory)
     if recorded.offers is None:
         raise FileNotFoundError(f"{directory}: no offers.parquet: it is not the result of an emulation")
     scenario = Scenario.load(Path(directory) / "scenario.toml", outside=outside).set(*changes)
