@@ -319,10 +319,13 @@ def test_the_same_table_gives_the_same_bytes(table: pl.DataFrame, tmp_path: Path
     written = []
     for folder in ("one", "two"):
         figure = plots.of_table("lines", table.filter("buffer"), **COLUMNS)
-        files = plots.publish(figure, tmp_path / folder / "figure")
+        files = plots.publish(figure, str(tmp_path / folder / "figure"))
         assert [file.name for file in files] == ["figure.svg", "figure.pdf", "figure.csv"]
         written.append([file.read_bytes() for file in files])
 
+    plots.write(figure, str(tmp_path / "two/drawn"))
+    assert (tmp_path / "two/drawn.svg").read_bytes() == written[0][0]
+    assert (tmp_path / "two/drawn.png").is_file()
     assert written[0] == written[1]
     assert pl.read_csv(tmp_path / "one/figure.csv").columns == ["policy", "snr", "mean", "low", "high", "count"]
     pdf = written[0][1]

@@ -119,7 +119,7 @@ def like(figure: Figure) -> Iterator[None]:
         yield
 
 
-def publish(figure: Figure, path: Path) -> list[Path]:
+def publish(figure: Figure, path: str | Path) -> list[Path]:
     """Write a figure and its numbers beside it, and the folder they are to be in.
 
     Args:
@@ -130,6 +130,7 @@ def publish(figure: Figure, path: Path) -> list[Path]:
     """
     from transorbit.plots.numbers import numbers
 
+    path = Path(path)
     known = path.suffix.lower() in SUFFIXES
     pictures = [path] if known else [path.with_name(path.name + suffix) for suffix in (".svg", ".pdf")]
     table = path.with_suffix(".csv") if known else path.with_name(path.name + ".csv")
@@ -140,14 +141,16 @@ def publish(figure: Figure, path: Path) -> list[Path]:
     return [*pictures, table]
 
 
-def write(figure: Figure, stem: Path) -> None:
+def write(figure: Figure, stem: str | Path) -> None:
     """Write `stem`.svg and `stem`.png."""
+    stem = Path(stem)
     for suffix in (".svg", ".png"):
         save(figure, stem.with_name(stem.name + suffix))
 
 
-def save(figure: Figure, path: Path) -> None:
+def save(figure: Figure, path: str | Path) -> None:
     """Write one file, in the format of its suffix: .svg, .png or .pdf."""
+    path = Path(path)
     # The file has no date, so that the same result gives the same bytes.
     metadata = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}.get(path.suffix.lower(), {})
     with mpl.rc_context(_style(figure.get_figwidth())):
