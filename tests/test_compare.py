@@ -114,6 +114,8 @@ def test_what_cannot_be_compared_is_said(three: list[str], here: Path, command: 
         (("a", "b", "--against", "x"), "--against: x is none of the folders"),
         (("a", "b", "--between", "rate"), "--between: is for the folder of a sweep"),
         (("s", "a"), "one sweep, or two results or more"),
+        (("nowhere", "--between", "rate"), "nowhere: no such folder: that of a result or of a sweep is expected"),
+        (("s", "nowhere"), "nowhere: no such folder: that of a result or of a sweep is expected"),
         (("s", "--between", "rat"), "--between: there is no axis 'rat'; did you mean rate?"),
         (
             ("s", "--against", "7"),
@@ -201,8 +203,10 @@ def test_a_partial_result_is_called_so(
 def test_what_is_no_result_is_named_with_what_is_expected(folder: str, command: Callable[..., Outcome]) -> None:
     assert command(*RUN, "--out", "a").code == 0
     done = command("compare", "a", folder)
-    says = "no such folder: that" if folder == "nowhere" else "has no summary.json: the folder"
-    assert (done.code, done.err) == (2, f"transorbit: {folder}: {says} of a result is expected\n")
+    says = "has no summary.json: the folder of a result"
+    if folder == "nowhere":
+        says = "no such folder: that of a result or of a sweep"
+    assert (done.code, done.err) == (2, f"transorbit: {folder}: {says} is expected\n")
 
 
 def test_a_plot_of_no_series_names_the_setting(command: Callable[..., Outcome]) -> None:

@@ -39,16 +39,25 @@ def result(folder: str | Path) -> Result:
     return loaded
 
 
+def check_there(folder: Path, of: str = "a result") -> None:
+    """Raise unless there is such a folder; `of` says what it is that of.
+
+    Raises:
+        ScenarioError: there is none.
+    """
+    if not folder.exists():
+        # A run that was killed while it replaced it may have left it elsewhere.
+        _folder.put_back(folder)
+    if not folder.is_dir():
+        raise ScenarioError(f"{folder}: no such folder: that of {of} is expected")
+
+
 def _check(folder: Path) -> None:
     """Raise unless a folder is that of a result.
 
     Raises:
         ScenarioError: it is not there, or is none.
     """
-    if not folder.exists():
-        # A run that was killed while it replaced it may have left it elsewhere.
-        _folder.put_back(folder)
-    if not folder.is_dir():
-        raise ScenarioError(f"{folder}: no such folder: that of a result is expected")
+    check_there(folder)
     if not (folder / "summary.json").is_file():
         raise ScenarioError(f"{folder}: has no summary.json: the folder of a result is expected")

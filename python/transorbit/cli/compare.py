@@ -58,6 +58,8 @@ def compare(
         metric: Of a sweep: a metric to compare; by default all. Repeatable.
         json_: Print JSON.
     """
+    for folder in folders:
+        _open.check_there(folder, "a result or of a sweep")
     if any((folder / "sweep.toml").is_file() for folder in folders):
         if len(folders) > 1:
             raise UsageError("compare: one sweep, or two results or more, are expected")
