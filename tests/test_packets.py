@@ -121,6 +121,16 @@ def test_a_folder_that_cannot_be_written_is_an_error(lab: to.Scenario, tmp_path:
         lab.replace({"record.packets": "pcapng"}).run(scratch=tmp_path / "file")
 
 
+def test_the_folders_above_its_packets_go_with_a_result(lab: to.Scenario, tmp_path: Path) -> None:
+    wanted = lab.replace({"duration": "100 ms", "record.packets": "pcapng"})
+    result = wanted.run(scratch=tmp_path / "a" / "b")
+    assert (tmp_path / "a" / "b").is_dir()
+    del result
+    assert list(tmp_path.iterdir()) == []
+    wanted.run(scratch=tmp_path / "own").save(tmp_path / "own" / "result", plots=False)
+    assert [each.name for each in (tmp_path / "own").iterdir()] == ["result"]
+
+
 # Beside tshark
 
 BEHIND = [f"tcp.analysis.{name}" for name in ("retransmission", "spurious_retransmission", "out_of_order")]

@@ -230,13 +230,24 @@ def _plots() -> set[str]:
 
 
 class Scratch:
-    """A folder for files that are written before it is known where they stay; it goes when this object does."""
+    """A folder for files that are written before it is known where they stay; it goes when this object does.
+
+    So do the folders above it that it has made, where nobody has put anything into them.
+    """
 
     def __init__(self, above: Path | None) -> None:
+        made = [folder for folder in (above, *above.parents) if not folder.exists()] if above else []
         if above:
             above.mkdir(parents=True, exist_ok=True)
         self.path = Path(tempfile.mkdtemp(prefix=".packets.", dir=above))
-        weakref.finalize(self, shutil.rmtree, self.path, ignore_errors=True)
+        weakref.finalize(self, _remove, self.path, made)
+
+
+def _remove(folder: Path, above: Iterable[Path]) -> None:
+    shutil.rmtree(folder, ignore_errors=True)
+    with suppress(OSError):
+        for each in above:
+            each.rmdir()
 
 
 def keep(file: Path, directory: Path) -> None:
