@@ -39,6 +39,8 @@ WHOLE = "a whole number from 0 to 18446744073709551615 is expected"
             "constellation.altitude: inf was given, a finite number is expected",
         ),
         (lambda: SKY.passes("leo-66", ("a", 0)), 'at: "a" was given, a number is expected'),
+        (lambda: SKY.passes("leo-66", (91, 0)), "at.latitude: 91 deg must be between -90 deg and 90 deg"),
+        (lambda: SKY.best_elevation("leo-66", (0, 500)), "at.longitude: 500 deg must be between -180 deg and 360"),
         (lambda: SKY.passes("leo-66", (1,)), "at: (1,) was given, 2 values are expected"),
         (lambda: SKY.passes("leo-66", (1, 2, 3)), "at: (1, 2, 3) was given, fewer values are expected"),
         (lambda: SKY.look("leo-66", station=(1,)), "station: (1,) is not (latitude, longitude) nor with an altitude"),
