@@ -161,6 +161,12 @@ def test_the_last_interval_ends_with_the_run() -> None:
     assert len(played(short, [0.0])) == 7000, "rounding errors are no step"
 
 
+@pytest.mark.parametrize("make", [ControllerEnv, SchedulerEnv])
+def test_a_reward_that_is_none_is_refused_at_once(make: Any) -> None:
+    with pytest.raises(to.ScenarioError, match=r"^reward: 3 was given, a function of the observation is expected$"):
+        make(reward=3)
+
+
 def test_a_reward_of_ones_own() -> None:
     env = ControllerEnv(reward=lambda observation: float(observation[2]))
     assert all(reward == pytest.approx(observation[2]) for observation, reward in played(env, [0.0]))

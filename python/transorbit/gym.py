@@ -61,7 +61,17 @@ series = false
 class _Env(gymnasium.Env["NDArray[np.float32]", "NDArray[np.float32]"]):
     """The common part of both environments: a run that goes on by intervals."""
 
-    def __init__(self, scenario: Scenario, interval_s: float, key: str, kind: str) -> None:
+    def __init__(
+        self,
+        scenario: Scenario,
+        interval_s: float,
+        key: str,
+        kind: str,
+        reward: Callable[[NDArray[np.float32]], float] | None,
+    ) -> None:
+        if not (reward is None or callable(reward)):
+            raise _core.ScenarioError(f"reward: {reward!r} was given, a function of the observation is expected")
+        self._reward = reward
         interval = number("interval_s", interval_s)
         if not 1e-6 <= interval <= 1e6:
             raise _core.ScenarioError(f"interval_s: {interval_s!r} was given, seconds from 1e-6 to 1e6 are expected")
@@ -184,11 +194,10 @@ class ControllerEnv(_Env):
         if "congestion" not in transport:
             told = f'"{transport["kind"]}" has no congestion controller: a flow over tcp or quic is expected'
             raise _core.ScenarioError(f"flows.0.transport: {told}")
-        super().__init__(controlled, interval_s, "flows.0.transport.congestion", "controller")
+        super().__init__(controlled, interval_s, "flows.0.transport.congestion", "controller", reward)
         self._paced = steers == "rate"
         self._weights = weights
         self._most = max(most[0], 1.0), max(most[1], _LEAST_BPS)
-        self._reward = reward
         self.action_space = gymnasium.spaces.Box(-1.0, 1.0, (1,), np.float32)
         self.observation_space = gymnasium.spaces.Box(0.0, _MOST, (5,), np.float32)
 
@@ -264,10 +273,9 @@ class SchedulerEnv(_Env):
             ScenarioError: the scenario is wrong, or an argument.
         """
         weight = number("wait_weight", wait_weight)
-        super().__init__(_scenario(scenario), interval_s, "last_hop.scheduler", "scheduler")
+        super().__init__(_scenario(scenario), interval_s, "last_hop.scheduler", "scheduler", reward)
         self.users = _users(self._scenario)
         self._weight = weight
-        self._reward = reward
         self.action_space = gymnasium.spaces.Box(-1.0, 1.0, (self.users,), np.float32)
         self.observation_space = gymnasium.spaces.Box(0.0, _MOST, (4 * self.users,), np.float32)
 
