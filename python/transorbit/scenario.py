@@ -30,7 +30,8 @@ class Interrupted(KeyboardInterrupt):
 class Scenario:
     """A path, a channel, a last hop and the flows over them.
 
-    Scenarios are values: `replace` and `set` return changed copies. Quantities are text with a unit, as in the file.
+    A scenario does not change: `replace` and `set` return changed copies. Two are compared by what `to_dict` gives.
+    Quantities are text with a unit, as in the file.
     """
 
     def __init__(self, core: _core.Scenario, plans: _core.Plans | None = None) -> None:

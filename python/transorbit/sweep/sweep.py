@@ -42,7 +42,8 @@ class Sweep(SweepPlan):
             jobs: threads, by default as many as there are cores. Runs do not hold on to Python meanwhile.
             dask: address of a Dask scheduler, or a `distributed.Client`: run there instead.
             store: a file that keeps every outcome as it comes; several sweeps may share it. By default nothing is kept.
-            progress: called after each run; by default a notebook has a bar.
+            progress: called after each run, and now and then between two, with the same object; its `done` counts
+                runs. By default a notebook has a bar.
 
         Raises:
             ScenarioError: the sweep is wrong, a metric cannot be computed, or Dask's workers run other code.
