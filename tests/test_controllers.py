@@ -403,6 +403,9 @@ class Changed:
     computed = 2 * 3.0
     name: str = "x"
 
+    def __init__(self) -> None:
+        self.known = 0
+
     def on_ack(self, ack: to.Ack) -> float | None:
         return ack.window + self.step
 
@@ -421,7 +424,14 @@ class Data:
 
 @pytest.mark.parametrize(
     ("name", "value"),
-    [("step", 3.0), ("name", "y"), ("added", 1), ("on_ack", lambda _self, ack: ack.window), ("poll", lambda _self: 3)],
+    [
+        ("step", 3.0),
+        ("name", "y"),
+        ("added", 1),
+        ("__init__", lambda _self: None),
+        ("on_ack", lambda _self, ack: ack.window),
+        ("poll", lambda _self: 3),
+    ],
 )
 def test_the_text_of_a_class_that_was_changed_is_not_kept(
     monkeypatch: pytest.MonkeyPatch, name: str, value: object

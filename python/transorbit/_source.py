@@ -134,10 +134,11 @@ def _check_unchanged(value: Any, node: ast.ClassDef, file: str) -> None:
         match each:
             case ast.Assign([ast.Name(name)], given) | ast.AnnAssign(ast.Name(name), value=ast.expr() as given):
                 said[name] = given
-    decorated = {each.name for each in node.body if isinstance(each, ast.FunctionDef) and each.decorator_list}
+    methods = {each.name: each.decorator_list for each in node.body if isinstance(each, ast.FunctionDef)}
     bound = {each.id for each in ast.walk(node) if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store)}
     for name, member in vars(value).items():
-        inner, is_same = _function_of(member), name in decorated or name.startswith("__")
+        # A decorator answers with what it wants, and that of a class adds such methods.
+        inner, is_same = _function_of(member), bool(methods.get(name, name.startswith("__")))
         if isinstance(inner, FunctionType):
             line = inner.__code__.co_firstlineno
             is_same |= inner.__code__.co_filename == file and _first_line(node) <= line <= (node.end_lineno or 0)
