@@ -100,8 +100,8 @@ def _check_options(name: str, options: dict[str, Any]) -> None:
     for option, value in options.items():
         if option not in known:
             raise ScenarioError(f"{option}: {name} has no such option ({', '.join(known)}){hint(option, known)}")
-        if check := _GIVEN.get(option) if value is not None else None:
-            check(option, value)
+        if value is not None and option in _GIVEN:
+            _GIVEN[option](option, value)
 
 
 __all__ = [
