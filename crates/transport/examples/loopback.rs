@@ -95,7 +95,7 @@ impl End {
         });
         self.delivered = answer.delivered;
         if let Wake::At(wake) = answer.wake {
-            self.wake = wake.unwrap_or(Time::MAX);
+            self.wake = wake;
         }
     }
 }

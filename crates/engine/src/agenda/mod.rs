@@ -184,21 +184,21 @@ impl Agenda {
         }
     }
 
-    /// Takes the next wake-up at or before `until` if it is certain to be that of `machine`, which wakes for nearly
-    /// every packet, at an instant after now, and no other is due then. `None` says nothing: [`Agenda::next_until`] is
-    /// to be asked.
+    /// As [`Agenda::wake_next`], of a machine that wakes for nearly every packet, and takes that wake-up at once if it
+    /// is by `until`, after now, and certain to be the next, with no other at the same instant. Returns whether it did;
+    /// otherwise [`Agenda::next_until`] is to be asked.
     #[inline]
-    pub fn next_alone(&mut self, machine: MachineId, until: Time) -> Option<Time> {
+    pub fn take_alone(&mut self, machine: MachineId, at: Time, until: Time) -> bool {
         let number = machine.0 as usize;
-        let at = *self.frequent[..self.frequents].get(number)?;
-        let others = self.frequent.iter().filter(|&&other| other <= at).count();
-        let alone = others == 1 && at < self.first.at && !self.first_is_woken;
-        if !alone || at <= self.now || at > until || at == Time::MAX {
-            return None;
+        if number < self.frequents && at > self.now && at <= until && at < self.first.at && !self.first_is_woken {
+            self.frequent[number] = Time::MAX;
+            if self.frequent.iter().filter(|&&other| other <= at).count() == 0 {
+                (self.now, self.wakes_now) = (at, 1);
+                return true;
+            }
         }
-        self.frequent[number] = Time::MAX;
-        (self.now, self.wakes_now) = (at, 1);
-        Some(at)
+        self.wake_next(machine, at);
+        false
     }
 
     /// The instant for which a machine is armed; [`Time::MAX`] for none.

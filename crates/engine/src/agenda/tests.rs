@@ -45,8 +45,9 @@ fn a_machine_is_taken_at_once_only_where_no_other_is_due() {
         agenda.wake_at(machine, at(nanos));
     }
     let end = Time::from_nanos(9);
-    assert_eq!((agenda.next_alone(b, end), agenda.next_alone(timer, end)), (None, None));
-    assert_eq!((agenda.next_alone(a, Time::from_nanos(2)), agenda.next_alone(a, end)), (None, at(3)));
+    let mut take = |machine, nanos, until| agenda.take_alone(machine, Time::from_nanos(nanos), until);
+    assert!(!take(b, 7, end) && !take(timer, 5, end) && !take(a, 3, Time::from_nanos(2)));
+    assert!(take(a, 3, end));
     assert_eq!(drain(&mut agenda), [(5, 2), (7, 1)]);
 }
 
@@ -182,7 +183,8 @@ proptest! {
                 }
                 Step::Alone(machine, horizon) => {
                     let until = Time::from_nanos(now.as_nanos().saturating_add(horizon));
-                    if let Some(at) = agenda.next_alone(MachineId(machine), until) {
+                    let at = agenda.due(MachineId(machine));
+                    if agenda.take_alone(MachineId(machine), at, until) {
                         prop_assert_eq!(reference.next_until(until), Some((at, MachineId(machine))));
                         (now, woken) = (at, machine);
                     }

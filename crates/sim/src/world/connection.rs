@@ -37,8 +37,6 @@ pub(super) struct End {
     window: u32,
     /// Payload bytes that have arrived: in order, or by datagrams.
     delivered_bytes: u64,
-    /// Payload bytes that the other end is known to have received in order.
-    acknowledged_bytes: u64,
 }
 
 /// Who reads from an endpoint and does something about it.
@@ -84,9 +82,8 @@ impl Connections {
         let connection = self.connections.len() as u32;
         let mut end = |way: Way| {
             let (endpoint, reader) = (transport.unopened_end(), readers[way as usize]);
-            let (delivered_bytes, acknowledged_bytes) = (0, 0);
             let machine = schedule.add(Machine::of(EndpointId { connection, way }));
-            End { endpoint, reader, machine, log: None, window: 0, delivered_bytes, acknowledged_bytes }
+            End { endpoint, reader, machine, log: None, window: 0, delivered_bytes: 0 }
         };
         let ends = [end(Way::Forward), end(Way::Backward)];
         self.connections.push(Connection { site, ends, transport: Arc::clone(transport), entropy });
@@ -341,7 +338,6 @@ impl End {
     #[inline(always)]
     fn note(&mut self, now: Time, id: EndpointId, site: &Site, answer: &Answer, under: &mut Underlay) -> bool {
         let advanced = self.advance(now, id.way, site, answer.delivered, under);
-        self.acknowledged_bytes = answer.acknowledged;
         if let Some(window) = answer.window
             && window != self.window
             && id.way == Way::Forward
@@ -351,7 +347,7 @@ impl End {
             under.ledger.recorder.window(now, site.flow, f64::from(window));
         }
         if let Wake::At(at) = answer.wake {
-            under.schedule.wake_at(self.machine, at);
+            under.schedule.wake_next(self.machine, at);
         }
         advanced
     }
@@ -370,10 +366,6 @@ impl End {
 
     pub(super) fn delivered_bytes(&self) -> u64 {
         self.delivered_bytes
-    }
-
-    pub(super) fn acknowledged_bytes(&self) -> u64 {
-        self.acknowledged_bytes
     }
 
     /// The state of the sender at this moment, without attenuation and delivered bytes.

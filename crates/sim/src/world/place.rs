@@ -402,22 +402,25 @@ impl Place {
         None
     }
 
-    /// The next packet that has come to the gateway by `now`. Without one the pipe is scheduled for the packet after
-    /// it.
+    /// The next packet that has come to the gateway by `now`. Without one [`Place::rest_uplink`] or
+    /// [`Place::go_on_uplink`] is to be called.
     #[inline]
-    pub(super) fn poll_uplink(&mut self, now: Time, schedule: &mut Schedule) -> Option<u32> {
-        let id = self.uplink.pop_due(now);
-        if id.is_none() {
-            schedule.wake_next(self.machines.uplink, self.uplink.next());
-        }
-        id
+    pub(super) fn poll_uplink(&mut self, now: Time) -> Option<u32> {
+        self.uplink.pop_due(now)
     }
 
-    /// The next instant up to `until` at which a packet comes to the gateway, if nothing else is due by then. `None`
-    /// does not mean that none comes.
+    /// Schedules the pipe to the gateway for the packet that comes next.
     #[inline]
-    pub(super) fn next_uplink_alone(&self, until: Time, schedule: &mut Schedule) -> Option<Time> {
-        schedule.next_alone(self.machines.uplink, until)
+    pub(super) fn rest_uplink(&self, schedule: &mut Schedule) {
+        schedule.wake_next(self.machines.uplink, self.uplink.next());
+    }
+
+    /// The next instant up to `until` at which a packet comes to the gateway, if nothing else is due by then; otherwise
+    /// the pipe is scheduled for it.
+    #[inline]
+    pub(super) fn go_on_uplink(&self, until: Time, schedule: &mut Schedule) -> Option<Time> {
+        let next = self.uplink.next();
+        schedule.take_alone(self.machines.uplink, next, until).then_some(next)
     }
 
     /// From now on [`Place::hand_over`] tells of other gateways, too.

@@ -125,7 +125,7 @@ impl Relay {
 
     /// Frees at `from` what was acknowledged to `to`. Returns whether there was any, so that the window may open.
     fn release(&mut self, now: Time, from: EndpointId, to: EndpointId, connections: &mut Connections) -> bool {
-        let acknowledged = connections.end(to).acknowledged_bytes();
+        let acknowledged = connections.end(to).endpoint().acknowledged_bytes();
         let more = acknowledged - self.released;
         if more > 0 {
             connections.act(now, from, Act::Read(Bytes::new(more)));

@@ -142,20 +142,22 @@ impl World {
 
     #[inline(never)]
     fn arrive_at_gateway(&mut self, now: Time, place: u32, until: Time) {
-        while let Some(id) = self.under.network.place(place).poll_uplink(now, &mut self.under.schedule) {
+        while let Some(id) = self.under.network.place(place).poll_uplink(now) {
             self.arrive(now, id);
         }
         if self.under.network.place(place).is_late() {
             self.go_on_at_gateway(place, until);
+        } else {
+            self.under.network.place(place).rest_uplink(&mut self.under.schedule);
         }
     }
 
     /// Takes the next packets at the gateway, as long as nothing else is due before them.
     #[inline(never)]
     fn go_on_at_gateway(&mut self, place: u32, until: Time) {
-        while let Some(now) = self.under.network.place(place).next_uplink_alone(until, &mut self.under.schedule) {
+        while let Some(now) = self.under.network.place(place).go_on_uplink(until, &mut self.under.schedule) {
             self.now = now;
-            while let Some(id) = self.under.network.place(place).poll_uplink(now, &mut self.under.schedule) {
+            while let Some(id) = self.under.network.place(place).poll_uplink(now) {
                 self.arrive(now, id);
             }
         }

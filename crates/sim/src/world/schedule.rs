@@ -97,11 +97,11 @@ impl Schedule {
         Ok(next.map(|(at, id)| (at, self.machines[id.0 as usize])))
     }
 
-    /// Takes the next wake-up at or before `until` if it is certain to be that of `machine` alone. `None` does
-    /// not mean that none is due.
+    /// As [`Schedule::wake_next`], and takes that wake-up at once if it is by `until` and certain to be the next, with
+    /// no other at the same instant. Returns whether it did.
     #[inline]
-    pub(super) fn next_alone(&mut self, machine: MachineId, until: Time) -> Option<Time> {
-        self.agenda.next_alone(machine, until)
+    pub(super) fn take_alone(&mut self, machine: MachineId, at: Time, until: Time) -> bool {
+        self.agenda.take_alone(machine, at, until)
     }
 
     /// The instant at which a machine is woken; [`Time::MAX`] for none.

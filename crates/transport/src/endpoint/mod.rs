@@ -415,7 +415,7 @@ pub enum Reply {
         /// As of [`Endpoint::handle`].
         answer: Answer,
     },
-    /// As [`Reply::Whole`], where neither the window nor [`Answer::acknowledged`] nor [`Answer::wake`] has changed.
+    /// As [`Reply::Whole`], where neither the window nor [`Answer::wake`] has changed.
     Brief {
         /// Whether the packet that is written there is to be sent; its data were not sent before.
         sent: bool,
@@ -435,8 +435,6 @@ pub enum Reply {
 pub struct Answer {
     /// Payload bytes that have arrived for the application since the flow began: in order, or by datagrams.
     pub delivered: u64,
-    /// Payload bytes that the other end is known to have received in order; 0 where the transport does not report it.
-    pub acknowledged: u64,
     /// The congestion window in packets, if there is one.
     pub window: Option<u32>,
     /// When to hand in [`Input::Timeout`].
@@ -448,8 +446,8 @@ pub struct Answer {
 pub enum Wake {
     /// As the answer before said.
     Unchanged,
-    /// At this instant, whatever was said before; `None` for never.
-    At(Option<Time>),
+    /// At this instant, whatever was said before; [`Time::MAX`] for never.
+    At(Time),
 }
 
 /// The wake-up that was last reported to the caller. It is reported again only if it changes.
@@ -478,7 +476,7 @@ impl ReportedWake {
             return Wake::Unchanged;
         }
         self.0 = at;
-        Wake::At((at != Time::MAX).then_some(at))
+        Wake::At(at)
     }
 }
 
@@ -507,6 +505,11 @@ pub trait Endpoint: Send {
     /// [`Prompt::More`] after a [`Reply::First`].
     fn answer(&mut self, _now: Time, _prompt: Prompt, _payload: &mut Payload) -> Reply {
         Reply::Refused
+    }
+
+    /// Payload bytes that the other end is known to have received in order; 0 where the transport does not report it.
+    fn acknowledged_bytes(&self) -> u64 {
+        0
     }
 
     /// Whether the data at `sequence` ([`Payload::sequence`]) have arrived here.

@@ -175,7 +175,6 @@ mod end {
             }
             Answer {
                 delivered: connection.delivered_bytes(),
-                acknowledged: 0,
                 window: Some(connection.window()),
                 // The library's pacer counts in fractions of a nanosecond: what is due at once is due at the next
                 // instant.

@@ -179,6 +179,10 @@ impl Endpoint for TcpEnd {
         }
     }
 
+    fn acknowledged_bytes(&self) -> u64 {
+        self.connection.counters().bytes_acked
+    }
+
     fn has_received(&self, sequence: u64) -> bool {
         self.connection.has_received(sequence)
     }
@@ -251,7 +255,6 @@ impl TcpEnd {
 fn state(connection: &Connection, reported: &mut ReportedWake) -> Answer {
     Answer {
         delivered: connection.delivered_bytes(),
-        acknowledged: connection.counters().bytes_acked,
         window: Some(connection.window()),
         wake: reported.report(connection.next_timeout()),
     }

@@ -44,7 +44,7 @@ pub(super) struct Receiver {
     ts_recent: Option<(u32, Time)>,
     /// Next offset expected (RCV.NXT).
     next: u64,
-    /// Data that have arrived beyond `next`, kept from the first segment that comes out of order or twice.
+    /// Data that have arrived beyond `next`, and what is to be told of copies.
     beyond: Option<Box<Reassembly>>,
     /// Acknowledgments that will be sent without delay, and their number at the start.
     quick: u32,
@@ -433,6 +433,7 @@ impl Receiver {
 
     #[inline(always)]
     fn acknowledge_in_order(&mut self, now: Time) {
+        let Some(least) = self.delayed_ack else { return self.acknowledge() };
         // RFC 5681 section 4.2 acknowledges every second full segment, Linux whatever exceeds one full segment.
         let (since, full) = (self.next - self.acked, u64::from(self.full));
         let mut second = if self.quick_acks > 0 { since > full } else { since >= 2 * full };
@@ -440,9 +441,10 @@ impl Receiver {
             // As in Linux: if the window has not grown, `read` sends the acknowledgment.
             second &= self.free() > self.offered;
         }
-        match self.delayed_ack {
-            Some(least) if !second && (self.quick == 0 || self.answers) => self.delay(now, least),
-            _ => self.due = self.due.max(Due::Now),
+        if !second && (self.quick == 0 || self.answers) {
+            self.delay(now, least);
+        } else {
+            self.acknowledge();
         }
     }
 
@@ -521,6 +523,7 @@ impl Receiver {
     }
 
     /// Asks for an acknowledgment at once.
+    #[inline]
     pub(super) fn acknowledge(&mut self) {
         self.due = self.due.max(Due::Now);
     }
@@ -543,6 +546,9 @@ impl Receiver {
         self.acked = self.next;
         if let Some(beyond) = &mut self.beyond {
             beyond.on_acknowledged();
+            if beyond.is_empty() {
+                self.beyond = None; // the segments that follow need not look at it
+            }
         }
         self.pushed = 0;
         self.quick = self.quick.saturating_sub(1);

@@ -84,7 +84,7 @@ struct Ends {
 impl Ends {
     fn new(settings: Settings) -> Ends {
         let options = EndOptions { entropy: 1, ..EndOptions::default() };
-        let none = Answer { delivered: 0, acknowledged: 0, window: None, wake: Wake::Unchanged };
+        let none = Answer { delivered: 0, window: None, wake: Wake::Unchanged };
         Ends {
             ends: TcpEnd::pair(&Arc::new(settings), Time::ZERO, [options; 2]),
             timers: [Time::MAX; 2],
@@ -105,9 +105,9 @@ impl Ends {
 
     fn take(&mut self, at: usize, answer: Answer) {
         if let Wake::At(wake) = answer.wake {
-            self.timers[at] = wake.unwrap_or(Time::MAX);
+            self.timers[at] = wake;
         }
-        self.answers[at] = Answer { wake: Wake::At(Some(self.timers[at])), ..answer };
+        self.answers[at] = Answer { wake: Wake::At(self.timers[at]), ..answer };
     }
 
     /// A packet arrives and is answered in place.
@@ -308,7 +308,7 @@ fn a_timer_is_told_when_it_changes() {
     };
     assert_eq!(wake(at(0), &[], Input::Acted), Wake::Unchanged, "nothing is in flight");
     let armed = wake(at(0), &[Act::Write(Bytes::new(1000))], Input::Acted);
-    assert_eq!(armed, Wake::At(Some(at(1000))));
+    assert_eq!(armed, Wake::At(at(1000)));
     assert_eq!(wake(at(5), &[Act::Write(Bytes::new(1000))], Input::Acted), Wake::Unchanged);
-    assert_eq!(wake(at(1000), &[], Input::Timeout), Wake::At(Some(at(3000))));
+    assert_eq!(wake(at(1000), &[], Input::Timeout), Wake::At(at(3000)));
 }

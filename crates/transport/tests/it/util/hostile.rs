@@ -198,7 +198,7 @@ fn enter(end: &mut TcpEnd, now: Time, input: Input<'_>, wake: &mut Time, sent: &
         sent.push((payload.clone(), sent_before));
     });
     if let Wake::At(at) = answer.wake {
-        *wake = at.unwrap_or(Time::MAX);
+        *wake = at;
     }
 }
 
@@ -216,7 +216,7 @@ fn answer(end: &mut TcpEnd, now: Time, segment: Segment, wake: &mut Time, sent: 
             Reply::Whole { sent: sent_before, answer } => {
                 sent.extend(sent_before.map(|sent_before| (payload.clone(), sent_before)));
                 if let Wake::At(at) = answer.wake {
-                    *wake = at.unwrap_or(Time::MAX);
+                    *wake = at;
                 }
                 return;
             }
