@@ -86,8 +86,8 @@ impl Rtt {
             }
             Estimator::Linux(estimator) => {
                 estimator.measured(micros(rtt), micros(floor), una, nxt);
-                self.srtt = from_micros(estimator.srtt8 / 8).max(TINY);
-                self.rttvar = from_micros(estimator.deviation4 / 4);
+                self.srtt = from_micros(estimator.srtt8 >> 3).max(TINY);
+                self.rttvar = from_micros(estimator.deviation4 >> 2);
                 from_micros(estimator.variance)
             }
             Estimator::Rfc6298 => {
@@ -209,6 +209,7 @@ struct LinuxEstimator {
 }
 
 impl LinuxEstimator {
+    #[inline(always)]
     fn measured(&mut self, rtt: i64, floor: i64, una: u64, nxt: u64) {
         if self.srtt8 == 0 {
             *self = LinuxEstimator {
@@ -220,9 +221,9 @@ impl LinuxEstimator {
             };
             return;
         }
-        let error = rtt - self.srtt8 / 8;
+        let error = rtt - (self.srtt8 >> 3);
         self.srtt8 += error;
-        let mut change = error.abs() - self.deviation4 / 4;
+        let mut change = error.abs() - (self.deviation4 >> 2);
         if error < 0 && change > 0 {
             change /= 8;
         }

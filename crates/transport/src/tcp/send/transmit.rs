@@ -177,14 +177,16 @@ impl Sender {
     pub(in crate::tcp) fn next_full(&mut self, now: Time) -> NextFull {
         let (nxt, mss) = (self.board.nxt(), self.agreed.mss);
         let (waiting, usable) = (self.byte_stream.end().saturating_sub(nxt), self.peer.usable(nxt));
-        let calm = self.asks_window_only
-            && self.recovery.forced == Forced::Nothing
-            && (self.recovery.rexmit == Rexmit::None || self.ns2.is_some() && self.board.counts().lost == 0)
-            && self.cwnd.state() == CongestionState::Open
-            && !self.timer.cut
-            && !self.cwnd.ecn.cwr_due
-            && self.records.is_none();
+        let calm = self.group.trusted
+            || self.asks_window_only
+                && self.recovery.forced == Forced::Nothing
+                && (self.recovery.rexmit == Rexmit::None || self.ns2.is_some() && self.board.counts().lost == 0)
+                && self.cwnd.state() == CongestionState::Open
+                && !self.timer.cut
+                && !self.cwnd.ecn.cwr_due
+                && self.records.is_none();
         if !calm || waiting <= mss || usable < mss || nxt == 0 || !self.board.outstanding() {
+            self.group.trusted = false;
             return NextFull::Unknown;
         }
         let Window { size, holds, .. } = *self.cwnd.window();
@@ -196,6 +198,7 @@ impl Sender {
             self.end_burst(now);
             return NextFull::Waits;
         }
+        self.group.trust(); // for the rest of this burst
         let push = grouped && self.join_group(mss, waiting - mss, usable - mss);
         let slot = self.board.send(now, mss, false, self.totals.delivered);
         self.burst.sent += 1;
@@ -208,7 +211,7 @@ impl Sender {
         self.burst.last_sent = Some(now);
         let last = self.board.in_flight() >= size && (self.ns2.is_none() || !self.has_room());
         if last {
-            self.close_burst(now, true);
+            self.close_burst(now, |_| true);
         }
         NextFull::Goes { seq: slot.seq, push, last }
     }
@@ -417,13 +420,12 @@ impl Sender {
     /// tail.
     #[inline(always)]
     fn end_burst(&mut self, now: Time) {
-        let full = self.board.in_flight() >= self.cwnd.window().size;
-        self.close_burst(now, full);
+        self.close_burst(now, |sender| sender.board.in_flight() >= sender.cwnd.window().size);
     }
 
-    /// As [`Sender::end_burst`]; `full` if the congestion window is full.
+    /// As [`Sender::end_burst`]; `full`: whether the congestion window is full.
     #[inline(always)]
-    fn close_burst(&mut self, now: Time, full: bool) {
+    fn close_burst(&mut self, now: Time, full: impl FnOnce(&Sender) -> bool) {
         let sent = std::mem::take(&mut self.burst.sent);
         let probing = std::mem::take(&mut self.burst.probing);
         let deferred = self.group.take_deferred();
@@ -431,7 +433,7 @@ impl Sender {
         if sent == 0 && !self.has_unsent() {
             return;
         }
-        let limited = deferred || full || self.cwnd.ecn.scalable && self.is_spread();
+        let limited = deferred || full(self) || self.cwnd.ecn.scalable && self.is_spread();
         if (sent > 0 || limited) && self.cwnd.validate(now, limited, &self.board, &self.rtt) {
             self.cwnd.shrink_unused(now, self.fills_buffer());
         }

@@ -4,6 +4,8 @@ pub(super) mod burst;
 pub(super) mod gap;
 pub(super) mod group;
 
+use std::cell::LazyCell;
+
 use units::{BitRate, Duration, Time};
 
 use self::gap::SINGLE;
@@ -77,19 +79,26 @@ impl Sender {
     pub(super) fn open_group(&mut self, now: Time, waiting: u64, usable: u64) -> bool {
         let window = *self.cwnd.window();
         let room = window.size.saturating_sub(self.board.in_flight()).max(1);
-        if waiting > self.agreed.mss && self.defers(now, waiting, usable, window, room) {
+        let largest = LazyCell::new(|| self.largest_group(window));
+        if waiting > self.agreed.mss
+            && let Some(by_window) = self.defers(now, waiting, usable, window, room, &largest)
+        {
+            if by_window {
+                self.group.defer();
+            }
             return false;
         }
         let half = room.min((window.size / 2).max(1));
         // Two go in any case, unless segments are spaced.
         let small = half <= 2 && !(self.is_paced() && half > 1);
-        let left = if small { half } else { half.min(self.largest_group(window)) };
+        let left = if small { half } else { half.min(*largest) };
         self.group.open(left);
         true
     }
 
     /// A segment of new data joins; after it `waiting` bytes wait and the peer takes `usable`. Whether it is the last
     /// of several.
+    #[inline(always)]
     pub(super) fn join_group(&mut self, len: u64, waiting: u64, usable: u64) -> bool {
         let mss = self.agreed.mss;
         let room = self.group.join();
@@ -125,32 +134,39 @@ impl Sender {
     }
 
     /// Whether what may go waits for more: others went just now, it is a small part of the window, and the next
-    /// acknowledgment is near.
-    fn defers(&mut self, now: Time, waiting: u64, usable: u64, window: Window, room: u32) -> bool {
+    /// acknowledgment is near. If it does: whether because the congestion window makes it small. `largest`: as
+    /// [`Sender::largest_group`].
+    fn defers(
+        &self,
+        now: Time,
+        waiting: u64,
+        usable: u64,
+        window: Window,
+        room: u32,
+        largest: &LazyCell<u32, impl FnOnce() -> u32>,
+    ) -> Option<bool> {
         if matches!(self.cwnd.state(), CongestionState::Recovery | CongestionState::Loss)
             || self.burst.last_sent.is_none_or(|last| now.since(last) > RECENT)
         {
-            return false;
+            return None;
         }
         let mss = self.agreed.mss;
         let (allowed, all) = (u64::from(room) * mss, u64::from(window.size) * mss);
         let limit = allowed.min(usable);
         let whole = all.min(self.peer.usable(self.board.una()));
         if limit >= whole / u64::from(self.settings.offload_divisor) {
-            return false;
+            return None;
         }
-        let Some(front) = self.board.front() else { return false };
+        let front = self.board.front()?;
         let srtt = self.rtt.srtt();
         let next_ack = (front.sent_at + srtt).since(now);
         let fills = |segments: u32| limit >= u64::from(segments) * mss;
-        if next_ack > RECENT.min(srtt / 2) || fills(self.least_group()) && fills(self.largest_group(window)) {
-            return false;
+        if next_ack > RECENT.min(srtt / 2) || fills(self.least_group()) && fills(**largest) {
+            return None;
         }
         let piece = waiting.min(LARGEST);
         let by_window = allowed < usable && allowed <= piece;
-        if by_window {
-            self.group.defer();
-        }
-        by_window || allowed >= usable && usable <= piece || !self.byte_stream.wants_fin()
+        let defers = by_window || allowed >= usable && usable <= piece || !self.byte_stream.wants_fin();
+        defers.then_some(by_window)
     }
 }

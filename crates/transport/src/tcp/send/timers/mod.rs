@@ -98,6 +98,7 @@ impl Sender {
 
     /// RFC 8985 section 7.2, with tail loss probes: one after two round trips, if nothing is in doubt. `advancing` if
     /// the time-out starts anew now.
+    #[inline(always)]
     pub(super) fn schedule_probe(&mut self, now: Time, advancing: bool) -> bool {
         let calm = matches!(self.cwnd.state(), CongestionState::Open | CongestionState::Cwr);
         if !self.agreed.sack || !calm || self.agreed.early {
