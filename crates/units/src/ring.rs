@@ -1,5 +1,7 @@
 //! A queue in a ring whose size is a power of two, so that a place in it is found without a comparison.
 
+use std::ops::{Index, IndexMut};
+
 /// A queue that grows at its end and shrinks at its front. [`std::collections::VecDeque`] is the general one; this one
 /// takes 8 bytes less and holds at most 2^31 items, which can be copied.
 #[derive(Clone, Debug)]
@@ -13,6 +15,29 @@ pub struct Ring<T> {
 impl<T> Default for Ring<T> {
     fn default() -> Ring<T> {
         Ring { places: Box::default(), first: 0, len: 0 }
+    }
+}
+
+impl<T: Copy> Index<usize> for Ring<T> {
+    type Output = T;
+
+    /// The item at `index`, counted from the front.
+    ///
+    /// # Panics
+    /// If there is none.
+    #[inline(always)]
+    fn index(&self, index: usize) -> &T {
+        assert!(index < self.len as usize, "no item {index} of {}", self.len);
+        &self.places[self.place(index)]
+    }
+}
+
+impl<T: Copy> IndexMut<usize> for Ring<T> {
+    #[inline(always)]
+    fn index_mut(&mut self, index: usize) -> &mut T {
+        assert!(index < self.len as usize, "no item {index} of {}", self.len);
+        let place = self.place(index);
+        &mut self.places[place]
     }
 }
 
@@ -77,6 +102,12 @@ impl<T: Copy> Ring<T> {
         (self.len > 0).then(|| self.first())
     }
 
+    /// The first item, where it stands.
+    #[inline(always)]
+    pub fn front_ref(&self) -> Option<&T> {
+        (self.len > 0).then(|| &self.places[self.place(0)])
+    }
+
     /// The last item.
     #[inline(always)]
     pub fn back(&self) -> Option<T> {
@@ -104,8 +135,22 @@ impl<T: Copy> Ring<T> {
         self.places[place] = item;
     }
 
+    /// The index of the first item for which `before` does not hold: it holds for those before, and for none after.
+    pub fn partition_point(&self, before: impl Fn(&T) -> bool) -> usize {
+        let (mut low, mut high) = (0, self.len());
+        while low < high {
+            let middle = low + (high - low) / 2;
+            if before(&self[middle]) {
+                low = middle + 1;
+            } else {
+                high = middle;
+            }
+        }
+        low
+    }
+
     /// The items in order.
-    pub fn iter(&self) -> impl DoubleEndedIterator<Item = T> {
+    pub fn iter(&self) -> impl DoubleEndedIterator<Item = T> + ExactSizeIterator {
         (0..self.len()).map(|index| self.places[self.place(index)])
     }
 
@@ -186,6 +231,12 @@ mod tests {
                 prop_assert_eq!((ring.len(), ring.is_empty()), (queue.len(), queue.is_empty()));
                 prop_assert_eq!((ring.front(), ring.back()), (queue.front().copied(), queue.back().copied()));
                 prop_assert_eq!(ring.get(3), queue.get(3).copied());
+                prop_assert_eq!(ring.front_ref(), queue.front());
+                if let Some(last) = queue.len().checked_sub(1) {
+                    ring[last] ^= 1;
+                    queue[last] ^= 1;
+                    prop_assert_eq!(ring[last], queue[last]);
+                }
                 prop_assert!(ring.iter().eq(queue.iter().copied()));
             }
         }

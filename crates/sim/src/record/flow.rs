@@ -122,11 +122,11 @@ impl DelayRecord {
         self.sum_s += seconds;
         let previous = std::mem::replace(&mut self.previous_s, seconds);
         if let Some(distribution) = &mut self.distribution {
-            distribution.add(delay.as_nanos() / 1000);
             let change = (seconds - previous).abs();
             self.changes_s += change;
             self.interarrival_s += (change - self.interarrival_s) / 16.0;
             self.interarrival_sum_s += self.interarrival_s;
+            distribution.add(delay.as_nanos() / 1000);
         } else {
             self.distribution.insert(Box::default()).add(delay.as_nanos() / 1000);
         }

@@ -13,8 +13,6 @@ pub struct AckSample {
     pub acked: u32,
     /// Segments newly known to be delivered, cumulatively or selectively, each counted once.
     pub delivered: u32,
-    /// Segments newly taken for lost.
-    pub lost: u32,
     /// All segments known to be delivered since the connection opened.
     pub delivered_total: u64,
     /// All segments ever taken for lost.
@@ -46,6 +44,8 @@ pub struct AckSample {
     pub window_full: bool,
     /// The sender's state of loss recovery after this acknowledgment.
     pub state: CongestionState,
+    /// Segments newly taken for lost.
+    pub lost: u32,
     /// The acknowledgment echoes a congestion mark (RFC 3168 ECE), or reports one to a controller that does not take
     /// the count.
     pub ece: bool,

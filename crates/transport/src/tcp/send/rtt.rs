@@ -13,9 +13,9 @@ pub(in crate::tcp) struct Rtt {
     settings: Arc<Settings>,
     estimator: Estimator,
     srtt: Duration,
-    rttvar: Duration,
     min: Duration,
     min_at: Time,
+    rttvar: Duration,
     /// The least term for the variance, and the least time-out: [`RtoFloor`].
     least_variance: Duration,
     least_rto: Duration,

@@ -21,7 +21,7 @@ impl Scoreboard {
         assert_eq!(self.slots.front().map_or(self.una, |slot| slot.seq), self.una, "SND.UNA");
         let mut at = self.una;
         let mut above = 0;
-        for (number, slot) in (self.first..).zip(&self.slots) {
+        for (number, slot) in (self.first..).zip(self.slots.iter()) {
             assert_eq!(slot.seq, at, "slots follow one another");
             at = slot.end();
             assert!(slot.marks & (SACKED | LOST) != SACKED | LOST, "slot {number} is SACKed and lost");

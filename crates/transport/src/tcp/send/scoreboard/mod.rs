@@ -14,7 +14,7 @@ pub(super) mod slot;
 
 use std::collections::VecDeque;
 
-use units::Time;
+use units::{Ring, Time};
 
 use self::new_ranges::NewRanges;
 use self::sending::Sending;
@@ -46,7 +46,7 @@ pub(super) enum Order {
 /// The slots and their sums.
 #[derive(Debug)]
 pub(super) struct Scoreboard {
-    pub(super) slots: VecDeque<Slot>,
+    pub(super) slots: Ring<Slot>,
     /// Number of the slot at the front.
     pub(super) first: u64,
     /// First offset not acknowledged (SND.UNA).
@@ -84,7 +84,7 @@ pub(super) struct Scoreboard {
 impl Scoreboard {
     pub fn new(start: u64, mss: u64, order: Order, keeps_states: bool) -> Scoreboard {
         Scoreboard {
-            slots: VecDeque::new(),
+            slots: Ring::default(),
             first: 0,
             una: start,
             nxt: start,
@@ -157,7 +157,7 @@ impl Scoreboard {
     /// The oldest slot.
     #[inline]
     pub fn front(&self) -> Option<&Slot> {
-        self.slots.front()
+        self.slots.front_ref()
     }
 
     /// Number of the oldest slot.
@@ -226,9 +226,6 @@ impl Scoreboard {
         };
         self.nxt = slot.end();
         self.sent_total += 1;
-        if self.slots.capacity() == 0 {
-            self.slots.reserve_exact(1); // as many as a short request has
-        }
         self.slots.push_back(slot);
         if let Some(sending) = &mut self.sending {
             sending.push(self.order == Order::Sent);
@@ -239,7 +236,8 @@ impl Scoreboard {
     /// The slot sent just now says PSH.
     #[inline]
     pub fn push_last(&mut self) {
-        self.slots.back_mut().expect("a slot that was sent just now").marks |= PUSH;
+        let last = self.slots.len() - 1; // sent just now
+        self.slots[last].marks |= PUSH;
     }
 
     /// Retransmits slot `number`. A `probe` (of a tail, or by RFC 6675 rule 4) does not count as in flight.
@@ -281,13 +279,13 @@ impl Scoreboard {
     pub fn is_plain_up_to(&self, ack: u64) -> bool {
         self.counts == Counts::default()
             && self.first >= self.retransmitted_until
-            && self.slots.front().is_some_and(|front| front.end() <= ack)
+            && self.slots.front_ref().is_some_and(|front| front.end() <= ack)
     }
 
     /// The oldest slot if it is acknowledged, with its number: to be taken out.
     #[inline(always)]
     pub fn acknowledged(&mut self) -> Option<(u64, Slot)> {
-        let slot = *self.slots.front()?;
+        let slot = self.slots.front()?;
         if slot.end() > self.una {
             if slot.seq < self.una {
                 self.trim_front();
@@ -446,8 +444,8 @@ impl Scoreboard {
 
     /// Nothing is taken for lost any more.
     pub fn unmark_lost(&mut self) {
-        for slot in &mut self.slots {
-            slot.marks &= !LOST;
+        for index in 0..self.slots.len() {
+            self.slots[index].marks &= !LOST;
         }
         self.counts.lost = 0;
         self.restart();
@@ -457,8 +455,8 @@ impl Scoreboard {
 
     /// The peer dropped what it had acknowledged selectively (RFC 2018 section 8). Slots keep [`ONCE_SACKED`].
     pub fn forget_sacked(&mut self) {
-        for slot in &mut self.slots {
-            slot.marks &= !SACKED;
+        for index in 0..self.slots.len() {
+            self.slots[index].marks &= !SACKED;
         }
         self.counts.sacked = 0;
         self.high_sacked = self.first;
@@ -513,7 +511,7 @@ impl Scoreboard {
     /// All was acknowledged and nothing more will be sent: gives back what was kept of slots.
     pub fn release(&mut self) {
         debug_assert!(self.slots.is_empty());
-        self.slots = VecDeque::new();
+        self.slots.clear();
         (self.sending, self.known) = (None, None);
     }
 }
