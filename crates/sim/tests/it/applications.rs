@@ -2,9 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use crate::util::{self, LABORATORY, report, run, run_in_pieces};
+use crate::util::{self, LABORATORY, cannot_carry, report, run, run_in_pieces};
 use serde_json::Value as Json;
 use sim::{FlowSummary, Record};
+use transport::Service;
 
 /// Constant bit rate of 1 Mbit/s in segments of 4 s.
 const VIDEO: &str = "flows.0.traffic={ kind = \"dash\", ladder = [\"1 Mbit/s\"], adaptation = { kind = \"fixed\" } }";
@@ -175,10 +176,11 @@ fn columns_are_null_for_other_traffic_and_a_wrong_transport_is_refused() {
     }
     assert!(row.get("video").is_none() && row.get("live").is_none() && row.get("game").is_none());
     let refused = |edits: &[&str]| sim::Simulation::new(&util::scenario(LABORATORY, edits), None).err().unwrap();
-    assert_eq!(refused(&[VIDEO, UDP]).to_string(), "flows.0.transport.kind: udp cannot carry dash, tcp or quic can");
-    assert_eq!(refused(&[GAME]).to_string(), "flows.0.transport.kind: tcp cannot carry game, udp can");
+    let (stream, datagrams) = (Service::ByteStream, Service::Datagrams);
+    assert_eq!(refused(&[VIDEO, UDP]).to_string(), cannot_carry("udp", "dash", &[stream]));
+    assert_eq!(refused(&[GAME]).to_string(), cannot_carry("tcp", "game", &[datagrams]));
     let external = refused(&[LIVE, "flows.0.transport={ kind = \"external\" }"]);
-    assert_eq!(external.to_string(), "flows.0.transport.kind: external cannot carry live, tcp or udp or quic can");
+    assert_eq!(external.to_string(), cannot_carry("external", "live", &[stream, datagrams]));
 }
 
 /// A SYN that is repeated fills the gap before data that came in front of it, and the application hears of them: with

@@ -1,7 +1,8 @@
 //! QUIC in a scenario: what it delivers, how it begins, what it records.
 
-use crate::util::{LABORATORY, LEO, report, run, run_in_pieces, scenario};
+use crate::util::{LABORATORY, LEO, cannot_carry, report, run, run_in_pieces, scenario};
 use sim::{FlowSummary, Record};
+use transport::Service;
 
 const QUIC: &str = "flows.0.transport=quic";
 
@@ -352,5 +353,5 @@ fn a_loss_holds_up_one_object_and_not_those_behind_it() {
     assert!(free < 0.9 * held, "{free} {held}");
     let error = scenario(LABORATORY, &["flows.0.traffic={kind=\"web\", requests=\"multiplexed\"}"]).check();
     let error = error.unwrap_err().to_string();
-    assert!(error.contains("tcp cannot carry web, quic can"), "{error}");
+    assert_eq!(error, cannot_carry("tcp", "web", &[Service::Streams]));
 }

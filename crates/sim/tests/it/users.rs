@@ -1,9 +1,10 @@
 //! Many users on one last hop: who they are, what they are sent, and what they feel.
 
-use crate::util::{LABORATORY, LEO, report, run, scenario};
+use crate::util::{LABORATORY, LEO, cannot_carry, report, run, scenario};
 use link::DropReason;
 use serde_json::Value as Json;
 use sim::{FlowSummary, Record};
+use transport::Service;
 
 /// Calls of the papers to users with shadowed channels.
 const CALLS: &str = r#"
@@ -249,9 +250,9 @@ fn a_class_of_service_spares_calls_the_queue_of_downloads() {
 #[test]
 fn what_cannot_be_is_refused_with_its_path() {
     let refusal = |base: &str, edit: &str| scenario(base, &[edit]).check().unwrap_err().to_string();
+    assert_eq!(refusal(CALLS, "flows.0.transport=tcp"), cannot_carry("tcp", "voice", &[Service::Datagrams]));
+    assert_eq!(refusal(CALLS, "flows.0.traffic=bulk"), cannot_carry("udp", "bulk", &[Service::ByteStream]));
     for (edit, wanted) in [
-        ("flows.0.transport=tcp", "flows.0.transport.kind: tcp cannot carry voice, udp can"),
-        ("flows.0.traffic=bulk", "flows.0.transport.kind: udp cannot carry bulk, tcp or quic can"),
         ("flows.0.first_user=1", "flows.0.first_user: 1 was given, at most 0 is allowed"),
         ("flows.0.class=gold", "flows.0.class: \"gold\" was given: last_hop.classes has none"),
         ("last_hop.scheduler.limit=0 s", "last_hop.scheduler.limit: must be more than 0 s"),

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use sim::{Column, Record, Scenario, Simulation, Table};
+use transport::{Service, TransportConfig};
 use units::Time;
 
 /// One CUBIC flow over a clear 10 Mbit/s link, 80 ms round trip, 20 s.
@@ -68,6 +69,12 @@ pub fn run_in_pieces(base: &str, edits: &[&str], pieces: u64) -> Record {
         simulation.advance(Time::ZERO + simulation.duration() * piece / pieces).expect("time moves");
     }
     simulation.finish(false).expect("packets are conserved")
+}
+
+/// The refusal of a transport that offers none of the services which its traffic needs.
+pub fn cannot_carry(transport: &str, traffic: &str, needed: &[Service]) -> String {
+    let able = TransportConfig::names(|kind| kind.services().iter().any(|service| needed.contains(service)));
+    format!("flows.0.transport.kind: {transport} cannot carry {traffic}, {able} can")
 }
 
 /// A column of numbers.
