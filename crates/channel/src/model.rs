@@ -55,8 +55,8 @@ pub trait Channel: Send {
     /// The symbol energy to noise density (Es/N0) of a burst sent at `now`.
     ///
     /// A burst is short against the fading, so it has one value. Calls never go back in time. The value is [`ERASED`]
-    /// if the burst is erased, or if no satellite serves, and [`CLEAR`] without noise. Random channels may draw at each
-    /// call: call once for a burst.
+    /// if the burst is erased, or if no satellite serves, and [`CLEAR`] without noise. Call once for a burst: a random
+    /// channel without an attenuation may draw at each call, and one that is held by bursts goes a step further.
     fn burst_snr(&mut self, now: Time) -> Db;
 
     /// The attenuation at `now` relative to an unobstructed line of sight, for records and plots; `None` if the channel
