@@ -107,7 +107,8 @@ pub enum Service {
     ByteStream,
     /// Many of them side by side: what one loses holds no other up.
     Streams,
-    /// Datagrams: each arrives whole and on its own, or not at all.
+    /// Datagrams: each arrives whole and on its own, or not at all, and tells when it was written
+    /// ([`Payload::written`]).
     Datagrams,
     /// The packets of applications that are not part of the run.
     Outside,
@@ -279,7 +280,8 @@ impl Payload {
         }
     }
 
-    /// When the application wrote datagram `number`, which it carries: with UDP it leaves at once, at `sent`.
+    /// When the application wrote datagram `number`, which it carries: with UDP it leaves at once, at `sent`. What is
+    /// held back before it is sent is a payload that keeps the instant, or delays and scores are of the network alone.
     #[inline]
     pub fn written(&self, number: u64, sent: Time) -> Time {
         match self {

@@ -2,6 +2,7 @@
 
 mod accecn;
 mod config;
+mod datagrams;
 mod endpoint;
 mod fast_open;
 mod handshake;
