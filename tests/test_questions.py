@@ -130,6 +130,20 @@ def test_a_seed_that_is_none_is_told_with_what_is_allowed(seed: Any) -> None:
 
 
 @pytest.mark.parametrize(
+    ("value", "says"),
+    [
+        (2**63, f"flows.0.count: {2**63} was given: a whole number is at most {2**63 - 1}"),
+        ({"sizes": [1, 10**30]}, f"flows.0.count.sizes.1: {10**30} was given: a whole number is at most {2**63 - 1}"),
+        (-(10**30), f"flows.0.count: {-(10**30)} was given: a whole number is at least {-(2**63)}"),
+    ],
+)
+def test_a_whole_number_without_room_is_told(value: Any, says: str) -> None:
+    with pytest.raises(to.ScenarioError) as refused:
+        LAB.replace({"flows.0.count": value})
+    assert str(refused.value) == says
+
+
+@pytest.mark.parametrize(
     ("places", "says"),
     [
         ({1: (0, 0)}, "1 was given, a name in one line is expected"),

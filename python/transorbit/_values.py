@@ -10,8 +10,9 @@ from typing import Any
 
 from transorbit._core import ScenarioError
 
+_LEAST_WHOLE, _LARGEST_WHOLE = -(2**63), 2**63 - 1
 #: The largest seed of a run.
-LARGEST_SEED = 2**63 - 1
+LARGEST_SEED = _LARGEST_WHOLE
 NOT_FINITE = "was given, a finite number is expected"
 
 
@@ -97,6 +98,23 @@ def seed(value: object) -> int | None:
         ScenarioError: it is none.
     """
     return None if value is None else whole("seed", value, 0, LARGEST_SEED)
+
+
+def bounded(name: str, value: Any) -> None:
+    """Refuses a whole number that a scenario has no room for, in lists and tables too.
+
+    Raises:
+        ScenarioError: there is one.
+    """
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            bounded(f"{name}.{key}", inner)
+    elif isinstance(value, list):
+        for place, inner in enumerate(value):
+            bounded(f"{name}.{place}", inner)
+    elif isinstance(value, int) and not _LEAST_WHOLE <= value <= _LARGEST_WHOLE:
+        limit = f"at least {_LEAST_WHOLE}" if value < 0 else f"at most {_LARGEST_WHOLE}"
+        raise ScenarioError(f"{name}: {value} was given: a whole number is {limit}")
 
 
 def listed(name: str, values: object) -> list[Any]:

@@ -105,6 +105,7 @@ class Scenario:
         for path, value in _values.table("changes", changes).items():
             if path == "seed":
                 _values.whole(path, value, 0, _values.LARGEST_SEED)
+            _values.bounded(path, value)
             try:
                 text = json.dumps(value, allow_nan=False)
             except (TypeError, ValueError) as error:

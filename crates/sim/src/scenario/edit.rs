@@ -3,6 +3,8 @@
 use toml::{Table, Value};
 use units::FieldError as ScenarioError;
 
+use super::whole;
+
 /// Splits `key=value`; the value is any TOML value, and bare words that are none are a string.
 pub(super) fn parse_assignment(assignment: &str) -> Result<(String, Value), ScenarioError> {
     let Some((path, text)) = assignment.split_once('=') else {
@@ -12,7 +14,11 @@ pub(super) fn parse_assignment(assignment: &str) -> Result<(String, Value), Scen
     if path.is_empty() {
         return Err(ScenarioError::new(assignment, "has no key before the =: write key=value"));
     }
-    let value = match toml::from_str::<Table>(&format!("value = {text}")) {
+    let line = format!("value = {text}");
+    if let Some(error) = whole::refusal(&line) {
+        return Err(ScenarioError::new(error.field.replacen("value", path, 1), error.message));
+    }
+    let value = match toml::from_str::<Table>(&line) {
         Ok(mut table) if table.len() == 1 => table.remove("value").expect("its only key"),
         _ if text.is_empty() || text.starts_with(['[', '{', '"', '\'']) => {
             return Err(ScenarioError::new(path, format!("`{text}` is not a TOML value")));
@@ -119,6 +125,9 @@ mod tests {
         assert!(edited("=3").unwrap_err().starts_with("=3: has no key"));
         assert!(edited("seed").unwrap_err().contains("key=value"));
         assert!(edited("seed={").unwrap_err().contains("not a TOML value"));
+        let large = "18446744073709551616 was given: a whole number is at most 9223372036854775807";
+        assert_eq!(edited("seed=18446744073709551616"), Err(format!("seed: {large}")));
+        assert_eq!(edited("flows.0.sizes=[1, 18_446_744_073_709_551_616]"), Err(format!("flows.0.sizes.1: {large}")));
         assert!(edited("a..b=1").unwrap_err().contains("dotted path"));
     }
 }

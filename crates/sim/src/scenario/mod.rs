@@ -13,6 +13,7 @@ mod registered;
 mod registries;
 mod schemas;
 mod shape;
+mod whole;
 
 use std::collections::BTreeMap;
 
@@ -48,13 +49,16 @@ impl Scenario {
     /// Reads TOML text; `source` is where the names of files in it lead: a folder, or files in memory.
     ///
     /// # Errors
-    /// The text is not TOML: names the line and column.
+    /// The text is not TOML: names the line and column. Or it has a whole number of more digits than TOML's: names the
+    /// field.
     pub fn from_toml(text: &str, source: impl Into<FileSource>) -> Result<Scenario, ScenarioError> {
         let table = toml::from_str(text).map_err(|error: toml::de::Error| {
-            let before = error.span().map_or("", |span| &text[..span.start.min(text.len())]);
-            let line = before.matches('\n').count() + 1;
-            let column = before.chars().rev().take_while(|c| *c != '\n').count() + 1;
-            ScenarioError::new("", format!("not valid TOML at line {line}, column {column}: {}", error.message()))
+            whole::refusal(text).unwrap_or_else(|| {
+                let before = error.span().map_or("", |span| &text[..span.start.min(text.len())]);
+                let line = before.matches('\n').count() + 1;
+                let column = before.chars().rev().take_while(|c| *c != '\n').count() + 1;
+                ScenarioError::new("", format!("not valid TOML at line {line}, column {column}: {}", error.message()))
+            })
         })?;
         Ok(Scenario { table, source: source.into(), recorded: BTreeMap::new(), registered: None })
     }

@@ -79,7 +79,6 @@ fn of_path_channel_and_record() {
         ("seed=-1", "seed", "0 or more"),
         ("seed=one", "seed", "a whole number"),
         ("record.samples=1000000000", "record.samples", "between 16 and 10000000"),
-        ("seed=9223372036854775808", "seed", "a whole number"),
         ("record.packets=pcap", "record.packets", "did you mean \"pcapng\"?"),
         ("channel={kind=\"bernoulli\", loss=\"120 %\"}", "channel.loss", "between 0 % and 100 %"),
         ("channel={kind=\"bernoulli\"}", "channel.loss", "is missing"),
@@ -156,6 +155,22 @@ fn a_missing_table_is_told_by_its_name() {
 fn text_that_is_not_toml_is_told_by_line_and_column() {
     let error = Scenario::from_toml("title = 'x'\nduration = = 3", Path::new(".")).unwrap_err().to_string();
     assert!(error.starts_with("not valid TOML at line 2, column 12"), "{error}");
+}
+
+#[test]
+fn a_whole_number_that_is_too_large_is_told_by_its_field() {
+    let refusal = |text: &str| Scenario::from_toml(text, Path::new(".")).unwrap_err().to_string();
+    // The second fits into 64 bits without a sign.
+    for seed in ["18446744073709551616", "9223372036854775808"] {
+        let told = format!("seed: {seed} was given: a whole number is at most 9223372036854775807");
+        assert_eq!(refusal(&format!("seed = {seed}")), told);
+        assert_eq!(scenario(LEO, &[]).assign(&format!("seed={seed}")).unwrap_err().to_string(), told);
+    }
+    let told = "flows.1.count: 0xffffffffffffffff was given: a whole number is at most 9223372036854775807";
+    assert_eq!(refusal("[[flows]]\ncount = 1\n[[flows]]\ncount = 0xffff_ffff_ffff_ffff"), told);
+    let told = "seed: -9223372036854775809 was given: a whole number is at least -9223372036854775808";
+    assert_eq!(refusal("seed = -9_223_372_036_854_775_809"), told);
+    assert!(refusal("seed = 9223372036854775808\nduration = = 3").starts_with("not valid TOML at line 2"));
 }
 
 #[test]
