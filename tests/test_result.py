@@ -397,6 +397,18 @@ def test_a_watched_run_has_its_events_and_packets() -> None:
             scenario.run(watch=wrong)
 
 
+def test_events_join_with_packets() -> None:
+    from conftest import ROOT
+
+    watched = to.Scenario.load(ROOT / "scenarios/leo-tcp.toml").replace({"duration": "600 s"}).run(watch=(0, 20))
+    events = watched.events
+    joined = events.join(watched.packets, on=["flow", "number"])
+
+    assert joined["cause"].to_list() == joined["fate"].to_list()
+    assert joined.height > 50
+    assert events["number"].null_count() == events.filter(pl.col("event") != "lost").height > 0
+
+
 def test_the_reordering_buffers_are_told_over_time(result: to.Result) -> None:
     held = result.series["reordering_packets"]
     buffers = result.summary["last_hop"]["reordering"]

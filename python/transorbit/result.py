@@ -198,6 +198,7 @@ class Result:
     def events(self) -> pl.DataFrame:
         """Of a run that was watched, handovers, time-outs and losses: `time_s`, `event`, `cause`, `flow`, `number`.
 
+        `cause` is the drop reason of a loss. `flow` and `number` are those of `packets`, null where an event has none.
         At most 100,000; it is not part of the result folder.
 
         Raises:

@@ -34,6 +34,7 @@ fn column((name, column): (&str, Column)) -> (Field, ArrayRef) {
         }
         Column::Float(values) => (DataType::Float64, Arc::new(Float64Array::from(values))),
         Column::Count(values) => (DataType::UInt64, Arc::new(UInt64Array::from(values))),
+        Column::Number(values) => (DataType::UInt64, Arc::new(UInt64Array::from(values))),
         Column::Text(values) => (DataType::Utf8, Arc::new(StringArray::from_iter(values))),
     };
     (Field::new(name, kind, true), array)

@@ -30,6 +30,11 @@ fn column(name: &str, column: &Column, data: &mut Vec<u8>) -> Json {
             data.extend(values.iter().flat_map(|&value| (value as f64).to_le_bytes()));
             json!({ "name": name, "type": "f64", "offset": offset })
         }
+        Column::Number(values) => {
+            let known = |value: &Option<u64>| value.map_or(f64::NAN, |value| value as f64);
+            data.extend(values.iter().flat_map(|value| known(value).to_le_bytes()));
+            json!({ "name": name, "type": "f64", "offset": offset })
+        }
         Column::Text(values) => {
             let mut words: Vec<&str> = values.iter().flatten().map(|text| &**text).collect();
             words.sort_unstable();
@@ -70,6 +75,7 @@ mod tests {
         made.text("cause", [Some("late"), None, Some("early")]);
         made.float("time_s", [0.5, f64::NAN, 2.0]);
         made.count("flow", [1, 2, 3]);
+        made.number("number", [Some(7), None, None]);
         let bytes = table(&made);
         let len = u32::from_le_bytes(bytes[..4].try_into().unwrap()) as usize;
         let head: Json = serde_json::from_slice(&bytes[4..4 + len]).unwrap();
@@ -80,6 +86,8 @@ mod tests {
         assert_eq!(head["columns"][1]["offset"], 16);
         assert_eq!(data[16..24], 0.5f64.to_le_bytes());
         assert_eq!(data[40 + 16..40 + 24], 3f64.to_le_bytes());
-        assert_eq!((head["rows"].as_u64(), data.len()), (Some(3), 64));
+        assert_eq!(data[64..72], 7f64.to_le_bytes());
+        assert!(f64::from_le_bytes(data[72..80].try_into().unwrap()).is_nan());
+        assert_eq!((head["rows"].as_u64(), data.len()), (Some(3), 88));
     }
 }

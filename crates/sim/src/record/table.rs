@@ -24,6 +24,8 @@ pub enum Column {
     Float(Vec<f64>),
     /// Counts.
     Count(Vec<u64>),
+    /// Numbers of flows, packets and the like; nothing where there is none.
+    Number(Vec<Option<u64>>),
     /// Texts; nothing where there is none.
     Text(Vec<Option<Cow<'static, str>>>),
 }
@@ -37,6 +39,11 @@ impl Table {
     /// Adds a column of counts.
     pub fn count(&mut self, name: &'static str, values: impl IntoIterator<Item = u64>) {
         self.columns.push((name, Column::Count(values.into_iter().collect())));
+    }
+
+    /// Adds a column of numbers by which flows, packets and the like are known, each given or not.
+    pub fn number(&mut self, name: &'static str, values: impl IntoIterator<Item = Option<u64>>) {
+        self.columns.push((name, Column::Number(values.into_iter().collect())));
     }
 
     /// Adds a column of texts, each given or not.
@@ -55,6 +62,7 @@ impl Table {
             match (column, more) {
                 (Column::Float(values), Column::Float(more)) => values.extend(more),
                 (Column::Count(values), Column::Count(more)) => values.extend(more),
+                (Column::Number(values), Column::Number(more)) => values.extend(more),
                 (Column::Text(values), Column::Text(more)) => values.extend(more),
                 _ => unreachable!("the columns have the same types"),
             }
@@ -73,6 +81,7 @@ impl Column {
         match self {
             Column::Float(values) => values.len(),
             Column::Count(values) => values.len(),
+            Column::Number(values) => values.len(),
             Column::Text(values) => values.len(),
         }
     }

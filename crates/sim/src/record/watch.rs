@@ -156,13 +156,12 @@ impl Watch {
     /// Returns one row for each event: `time_s`, `event`, the `cause` of a loss (its drop reason), `flow` and the
     /// `number` of the packet, where there is one; and how many were not kept.
     pub(crate) fn events(&self) -> (Table, u64) {
-        let known = |value: Option<u32>| value.map_or(f64::NAN, f64::from);
         let mut table = Table::default();
         table.float("time_s", self.events.iter().map(|event| event.at.as_secs_f64()));
         table.text("event", self.events.iter().map(|event| Some(event.kind.names().0)));
         table.text("cause", self.events.iter().map(|event| event.kind.names().1));
-        table.float("flow", self.events.iter().map(|event| known(event.flow)));
-        table.float("number", self.events.iter().map(|event| known(event.number)));
+        table.number("flow", self.events.iter().map(|event| event.flow.map(u64::from)));
+        table.number("number", self.events.iter().map(|event| event.number.map(u64::from)));
         (table, self.more_events)
     }
 

@@ -82,6 +82,7 @@ pub fn column(table: &Table, name: &str) -> Vec<f64> {
     match table.columns.iter().find(|column| column.0 == name) {
         Some((_, Column::Float(values))) => values.clone(),
         Some((_, Column::Count(values))) => values.iter().map(|&value| value as f64).collect(),
+        Some((_, Column::Number(values))) => values.iter().map(|value| value.map_or(f64::NAN, |n| n as f64)).collect(),
         other => panic!("{name}: {other:?}"),
     }
 }
