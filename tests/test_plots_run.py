@@ -153,3 +153,12 @@ def test_flows_that_rest_are_in_the_range_of_many(lab: to.Scenario) -> None:
     assert len(figure.axes) == 1
     total, _ = figure.axes[0].lines
     assert max(total.get_xdata()) > 19
+
+
+@pytest.mark.parametrize(("users", "label"), [(1, "Attenuation (dB)"), (3, "Attenuation of\nuser 0 (dB)")])
+def test_the_attenuation_is_one_users(users: int, label: str) -> None:
+    changes = {"duration": "5 s", "flows.0.count": users}
+    figure = plots.harq(to.Scenario.load(ROOT / "scenarios/leo-tcp.toml").replace(changes).run())
+    assert figure is not None
+    assert figure.axes[0].get_ylabel() == label
+    assert ("all users" in figure.note) == (users > 1)

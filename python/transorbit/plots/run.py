@@ -89,7 +89,10 @@ def window(result: Result, **look: Unpack[style.Look]) -> Figure | None:
 
 
 def harq(result: Result, **look: Unpack[style.Look]) -> Figure | None:
-    """How many transmissions the packets of each moment needed, under the channel's attenuation where it has one."""
+    """How many transmissions the packets of each moment needed, under the channel's attenuation where it has one.
+
+    The packets are those of all users, and the attenuation that of the user of the first flow.
+    """
     one, counts = first_flow(result), _decoded(result)
     fades = one["attenuation_db"].drop_nulls().n_unique() > 1
     if not counts or not (fades or len(counts) > 1):
@@ -100,6 +103,10 @@ def harq(result: Result, **look: Unpack[style.Look]) -> Figure | None:
         return fig
     with figure("Attenuation and HARQ outcome", result, look, rows=2, height=4.8) as (fig, [top, low]):
         _attenuation(top, one)
+        users = result.flows["user"]
+        if users.n_unique() > 1:
+            top.set_ylabel(f"Attenuation of\nuser {users[0]} (dB)")
+            fig.note = "The packets are those of all users"
         harq_panel(low, result)
     return fig
 
