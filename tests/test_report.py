@@ -224,6 +224,16 @@ def test_what_has_not_ended_or_loaded_is_told_beside_what_has(lab: to.Scenario) 
     assert told["Page, mean time"] == (MISSING, "0 of 1 loaded")
 
 
+def test_what_is_defined_is_shown(lab: to.Scenario) -> None:
+    flows = [{"transport": "tcp", "traffic": "web"}, {"transport": "udp", "traffic": "voice"}]
+    page = report.of_result(lab.replace({"duration": "20 s", "flows": flows}).run())
+    defined = set(re.findall(r'id="definition-([\w.]+)"', page))
+
+    assert {"goodput_bps", "queue_packets", "jitter_s", "mos", "web.load_mean_s"} <= defined
+    assert "Page, mean <code>web.load_mean_s</code>" in page
+    assert not defined & {"web", "voice", "jitter_rfc3550_s", "opened_s", "rebuffer_ratio", "lost_collision", "time_s"}
+
+
 def test_warnings_stand_before_everything_else(results: Path) -> None:
     result = to.Result.load(results / "train")
     text = report.of_result(result)

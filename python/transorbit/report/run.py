@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import statistics
 import tomllib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from transorbit import _columns, plugins
 from transorbit._flow_kinds import is_controlled, is_video, is_voice
@@ -62,13 +62,20 @@ def page(result: Result) -> str:
 
 
 def _definitions(result: Result) -> list[tuple[str, str, str]]:
-    """Name, label and meaning of the columns of flows and series that the run has."""
-    lines = {line["name"]: line for line in [*_columns.of("series"), *_columns.of("flows")]}
-    has = {"decoded_after_n" if name.startswith("decoded_after_") else name for name in result.series.columns}
+    """Name, label and meaning of what the page shows: series, columns of the flows, and why packets were lost."""
+    of_flows = _columns.of("flows")
+    lines = {line["name"]: line for line in [*_columns.of("series"), *of_flows]}
+    lines |= {f"{line['name']}.{below['name']}": below for line in of_flows for below in line["below"]}
+    shown = {"decoded_after_n" if name.startswith("decoded_after_") else name for name in result.series.columns}
+    shown -= {"time_s", "flow"}
     flows: list[dict[str, Any]] = result.summary["flows"]
-    has |= {name for flow in flows for name, value in flow.items() if value is not None}
-    told = sorted(name for name in lines if name in has)
-    return [(name, _columns.label(name), _plain(lines[name]["meaning"])) for name in told]
+    headings = {column.key: column.heading.partition(" (")[0] for column in _shown(flows)}
+    shown |= set(headings)
+    # Of the table of fates, and of a tile.
+    shown |= {name for name in _columns.lost() if any(flow.get(name) for flow in flows)}
+    shown |= {"rebuffer_ratio"} if any(is_video(flow) for flow in flows) else set()
+    told = sorted(name for name in lines if name in shown)
+    return [(name, headings.get(name) or _columns.label(name), _plain(lines[name]["meaning"])) for name in told]
 
 
 def _again(result: Result) -> str:
@@ -91,8 +98,15 @@ def _drawings(made: Page, result: Result) -> None:
             made.figure(text.svg(figure), caption, numbers=text.numbers(figure))
 
 
-# Columns of the table of flows: heading, value, and which flows have it.
-_Column = tuple[str, "Callable[[dict[str, Any]], object]", "Callable[[dict[str, Any]], bool]"]
+class _Column(NamedTuple):
+    """A column of the table of flows."""
+
+    heading: str
+    value: Callable[[dict[str, Any]], object]
+    #: Which flows have it.
+    has: Callable[[dict[str, Any]], bool]
+    #: The key under which the record defines it.
+    key: str
 
 
 def _any(_: dict[str, Any]) -> bool:
@@ -114,7 +128,7 @@ def _column(key: str, unit: str = "", scale: float = 1.0, *, has: Callable[[dict
     def value(flow: dict[str, Any]) -> object:
         return None if flow[key] is None else scale * flow[key] if scale != 1.0 else flow[key]
 
-    return _columns.label(key) + (f" ({unit})" if unit else ""), value, has
+    return _Column(_columns.label(key) + (f" ({unit})" if unit else ""), value, has, key)
 
 
 def _delay_column(flows: list[dict[str, Any]], key: str, *, has: Callable[[dict[str, Any]], bool] = _any) -> _Column:
@@ -132,7 +146,7 @@ _WHO: list[_Column] = [
     _column("user"),
     _column("direction"),
     _column("traffic"),
-    (_columns.label("transport"), _transport, _any),
+    _Column(_columns.label("transport"), _transport, _any, "transport"),
 ]
 
 
@@ -166,26 +180,32 @@ def _more(flows: list[dict[str, Any]]) -> list[_Column]:
         _column("access_kind", has=_has_access),
         _column("first_packet_s", "s", has=_has_access),
         _column("completion_s", "s", has=lambda flow: flow["completion_s"] is not None),
-        (
+        _Column(
             "Page, mean (s)",
             lambda flow: flow["web"]["load_mean_s"],
             lambda flow: bool((flow.get("web") or {}).get("pages")),
+            "web.load_mean_s",
         ),
     ]
 
 
-def _flows(made: Page, flows: list[dict[str, Any]]) -> None:
-    made.section("Flows", note="A click on a heading sorts; what the columns mean stands under Definitions.")
+def _shown(flows: list[dict[str, Any]]) -> list[_Column]:
+    """The columns that a flow has."""
     bps, unit = multiple(statistics.fmean(flow["goodput_bps"] for flow in flows) if flows else 0.0, "bit/s")
     goodput = _column("goodput_bps", unit, 1 / bps)
-    columns = [column for column in (*_WHO, goodput, *_more(flows)) if any(column[2](flow) for flow in flows)]
+    return [column for column in (*_WHO, goodput, *_more(flows)) if any(column.has(flow) for flow in flows)]
+
+
+def _flows(made: Page, flows: list[dict[str, Any]]) -> None:
+    made.section("Flows", note="A click on a heading sorts; what the columns mean stands under Definitions.")
+    columns = _shown(flows)
     shown, caption = flows, ""
     if len(flows) > _ROWS:
         ranked = sorted(flows, key=lambda flow: (flow["goodput_bps"], flow["id"]))
         shown = sorted([*ranked[: _ROWS // 2], *ranked[-_ROWS // 2 :]], key=lambda flow: int(flow["id"]))
         caption = f"Of {number(len(flows))} flows the {_ROWS // 2} that got least and the {_ROWS // 2} that got most."
-    rows = [[_rounded(value(flow)) if has(flow) else None for _, value, has in columns] for flow in shown]
-    made.table([name for name, _, _ in columns], rows, caption=caption)
+    rows = [[_rounded(each.value(flow)) if each.has(flow) else None for each in columns] for flow in shown]
+    made.table([each.heading for each in columns], rows, caption=caption)
 
 
 def _rounded(value: object) -> object:
