@@ -299,7 +299,7 @@ impl Place {
         match self.path.constant_delay() {
             Some(delay) => {
                 let at_satellite = at + self.hop.delay(at);
-                self.fly_up(at_satellite, at_satellite + delay, id, ledger);
+                self.push_uplink(at_satellite, at_satellite + delay, id, ledger);
             }
             None => self.leave_to_satellites(now, at, id, bytes, ledger, schedule),
         }
@@ -317,14 +317,14 @@ impl Place {
         schedule: &mut Schedule,
     ) {
         match self.path.uplink(at, bytes, &mut self.hop) {
-            Ok((at_satellite, arrival)) => self.fly_up(at_satellite, arrival, id, ledger),
+            Ok((at_satellite, arrival)) => self.push_uplink(at_satellite, arrival, id, ledger),
             Err(lost) => self.lose(now, id, lost, ledger, schedule),
         }
     }
 
     /// A packet is on its way to the gateway.
     #[inline(always)]
-    fn fly_up(&mut self, at_satellite: Time, arrival: Time, id: u32, ledger: &mut Ledger) {
+    fn push_uplink(&mut self, at_satellite: Time, arrival: Time, id: u32, ledger: &mut Ledger) {
         ledger.recorder.uplink_at_satellite(at_satellite, || ledger.packets.get(id));
         self.uplink.push(arrival, id);
     }

@@ -246,18 +246,17 @@ impl Payload {
     /// As [`Payload::outline`], out of the way of segments.
     #[inline(never)]
     fn other_outline(&self) -> Outline {
-        let (address, number, acknowledges) = (0, 0, None);
-        let mut outline = Outline { bytes: 0, ecn: self.ecn(), has_data: true, address, number, acknowledges };
+        let plain = |bytes, ecn, number| Outline { bytes, ecn, has_data: true, address: 0, number, acknowledges: None };
         match self {
-            Payload::Tcp(_) => return self.outline(),
-            Payload::Udp(datagram) => (outline.bytes, outline.number) = (datagram.wire_bytes(), datagram.number),
-            Payload::Quic(packet) => {
-                (outline.bytes, outline.has_data) = (packet.wire_bytes(), packet.has_data());
-                (outline.number, outline.address) = (packet.number, packet.address);
-            }
-            Payload::External(packet) => (outline.bytes, outline.number) = (packet.bytes, packet.number),
+            Payload::Tcp(_) => self.outline(),
+            Payload::Udp(datagram) => plain(datagram.wire_bytes(), Ecn::NotEct, datagram.number),
+            Payload::Quic(packet) => Outline {
+                has_data: packet.has_data(),
+                address: packet.address,
+                ..plain(packet.wire_bytes(), packet.ecn, packet.number)
+            },
+            Payload::External(packet) => plain(packet.bytes, packet.ecn, packet.number),
         }
-        outline
     }
 
     /// Whether the application may get data by it: it has some, or is a SYN, which data that came earlier wait for.

@@ -56,7 +56,7 @@ impl Pair {
             self.in_flight.push_back((now + ms(20), 1 - end, payload.clone()));
         });
         if let Wake::At(wake) = answer.wake {
-            self.timers[end] = wake.unwrap_or(Time::MAX);
+            self.timers[end] = wake;
         }
         answer
     }
