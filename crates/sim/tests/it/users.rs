@@ -317,8 +317,12 @@ fn tells_that_queues_of_users_hold_hardly_a_packet() {
         let many = ["flows.0.count=25", "last_hop.rate=20 Mbit/s", "path.delay=80 ms"];
         scenario(LABORATORY, &[&many[..], edits].concat()).plan().unwrap().warnings().to_vec()
     };
-    let shared = ["droptail", "fq-codel", "external"]; // one queue, queues of flows, a name that is registered
-    for kind in link::SchedulerConfig::ALL.iter().filter(|kind| !shared.contains(kind)) {
+    let has_queues = |kind: &&&str| {
+        let config = link::SchedulerConfig::with_defaults(kind);
+        let needs_script = config.entry().check_chooser(&[]).is_err();
+        config.entry().user_queues().is_some() && !needs_script
+    };
+    for kind in link::SchedulerConfig::ALL.iter().filter(has_queues) {
         let kind = format!("last_hop.scheduler={kind}");
         let [told] = &warnings(&[&kind])[..] else { panic!("{:?}", warnings(&[&kind])) };
         assert!(
