@@ -37,10 +37,13 @@ impl Uncoded {
         Uncoded { chance: Chance::new(streams), counters: HarqCounters::new(1) }
     }
 
+    /// Coded bits of a byte: there is no code.
+    pub(crate) const BITS_PER_BYTE: u32 = 8;
+
     /// The burst of a packet.
     #[inline]
     pub(crate) fn coded(packet: &PacketRef) -> Coded {
-        Coded { process: 0, bits: packet.size * 8, tag: 0 }
+        Coded { process: 0, bits: packet.size * Uncoded::BITS_PER_BYTE, tag: 0 }
     }
 }
 

@@ -133,7 +133,7 @@ impl Fifo {
     /// Takes the bursts that wait back from the transmitter.
     pub(super) fn take_back(&self, transmitter: &mut Transmitter) {
         if self.begins_at < Time::MAX {
-            transmitter.take_back(self.begins_at, 8 * self.waiting_bytes);
+            transmitter.take_back(self.begins_at, u64::from(Uncoded::BITS_PER_BYTE) * self.waiting_bytes);
         }
     }
 

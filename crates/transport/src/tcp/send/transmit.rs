@@ -177,7 +177,7 @@ impl Sender {
     pub(in crate::tcp) fn next_full(&mut self, now: Time) -> NextFull {
         let (nxt, mss) = (self.board.nxt(), self.agreed.mss);
         let (waiting, usable) = (self.byte_stream.end().saturating_sub(nxt), self.peer.usable(nxt));
-        let calm = self.group.trusted
+        let calm = std::mem::take(&mut self.burst.calm)
             || self.asks_window_only
                 && self.recovery.forced == Forced::Nothing
                 && (self.recovery.rexmit == Rexmit::None || self.ns2.is_some() && self.board.counts().lost == 0)
@@ -186,7 +186,6 @@ impl Sender {
                 && !self.cwnd.ecn.cwr_due
                 && self.records.is_none();
         if !calm || waiting <= mss || usable < mss || nxt == 0 || !self.board.outstanding() {
-            self.group.trusted = false;
             return NextFull::Unknown;
         }
         let Window { size, holds, .. } = *self.cwnd.window();
@@ -198,7 +197,6 @@ impl Sender {
             self.end_burst(now);
             return NextFull::Waits;
         }
-        self.group.trust(); // for the rest of this burst
         let push = grouped && self.join_group(mss, waiting - mss, usable - mss);
         let slot = self.board.send(now, mss, false, self.totals.delivered);
         self.burst.sent += 1;
@@ -212,6 +210,8 @@ impl Sender {
         let last = self.board.in_flight() >= size && (self.ns2.is_none() || !self.has_room());
         if last {
             self.close_burst(now, |_| true);
+        } else {
+            self.burst.calm = true;
         }
         NextFull::Goes { seq: slot.seq, push, last }
     }

@@ -113,8 +113,7 @@ impl CongestionWindow {
     /// As [`Usage::is_window_limited`].
     #[inline(always)]
     pub fn is_window_limited(&self) -> bool {
-        // The controller is not asked for a window that is known to be full.
-        self.usage.is_full() || self.usage.is_window_limited(self.window())
+        self.usage.is_window_limited(|| self.window())
     }
 
     /// As [`Usage::is_full`].

@@ -34,8 +34,12 @@ impl Usage {
     /// Whether the window, not the application or the peer, holds back data: in slow start it may be twice what is
     /// used.
     #[inline]
-    pub fn is_window_limited(&self, window: &Window) -> bool {
-        self.limited || window.in_slow_start() && window.size < self.most_out.saturating_mul(2)
+    pub fn is_window_limited<'a>(&self, window: impl FnOnce() -> &'a Window) -> bool {
+        if self.limited {
+            return true; // the controller is not asked
+        }
+        let window = window();
+        window.in_slow_start() && window.size < self.most_out.saturating_mul(2)
     }
 
     /// Whether the window was full in this round trip.
@@ -66,7 +70,7 @@ impl Usage {
         if board.una() >= self.until || !self.limited && out > self.most_out {
             self.begin_round(false, board);
         }
-        if self.is_window_limited(window) {
+        if self.is_window_limited(|| window) {
             self.forget(now);
             return None;
         }

@@ -15,21 +15,13 @@ pub(in crate::tcp::send) struct Group {
     size: u32,
     /// Data wait for a larger group, because the congestion window makes the present one small.
     deferred: bool,
-    /// Its segments go as long as there are full ones and the window has room: [`Group::trust`].
-    pub trusted: bool,
 }
 
 impl Group {
     /// Begins a group of at most `segments`.
     #[inline]
     pub fn open(&mut self, segments: u32) {
-        (self.left, self.size, self.trusted) = (segments, 0, false);
-    }
-
-    /// Nothing but the window decides whether its segments go, until it is closed.
-    #[inline]
-    pub fn trust(&mut self) {
-        self.trusted = true;
+        (self.left, self.size) = (segments, 0);
     }
 
     /// A segment joins the group. Returns whether there is room for another.
@@ -67,7 +59,7 @@ impl Group {
 
     #[inline]
     pub fn close(&mut self) {
-        (self.left, self.size, self.trusted) = (0, 0, false);
+        (self.left, self.size) = (0, 0);
     }
 
     /// Whether the congestion window made data wait since the last call.
