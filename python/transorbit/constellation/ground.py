@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +12,7 @@ from transorbit.constellation.all_pairs import routes
 from transorbit.constellation.places import stations as read_stations
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
     from os import PathLike
     from pathlib import Path
 
@@ -79,10 +77,9 @@ def passes(
         pass that the window cuts that may be the window's end), `set_s` (null if it is up at the end),
         `highest_elevation_deg` and `range_m` (distance when it is highest). Seconds after the reference instant.
     """
-    with _named_at():
-        return About(constellation, base_dir).table(
-            "passes", at=at, minimum_elevation_deg=minimum_elevation_deg, start_s=start_s, duration_s=duration_s
-        )
+    return About(constellation, base_dir).table(
+        "passes", at=at, minimum_elevation_deg=minimum_elevation_deg, start_s=start_s, duration_s=duration_s
+    )
 
 
 def best_elevation(
@@ -105,20 +102,10 @@ def best_elevation(
     Returns:
         The elevation in degrees (below zero: under the horizon), and when, in seconds after the reference instant.
     """
-    with _named_at():
-        elevation_deg, at_s = About(constellation, base_dir).value(
-            "best_elevation", at=at, start_s=start_s, duration_s=duration_s
-        )
+    elevation_deg, at_s = About(constellation, base_dir).value(
+        "best_elevation", at=at, start_s=start_s, duration_s=duration_s
+    )
     return elevation_deg, at_s
-
-
-@contextmanager
-def _named_at() -> Iterator[None]:
-    """The core calls the place a station: its errors name the argument instead."""
-    try:
-        yield
-    except ScenarioError as error:
-        raise ScenarioError(re.sub(r"^station\b", "at", str(error))) from None
 
 
 @dataclass(frozen=True)

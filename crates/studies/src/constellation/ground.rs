@@ -100,7 +100,7 @@ pub(crate) fn passes(question: &Passes, base: &Path) -> Result<Table, ScenarioEr
     let end_s = start_s + duration.as_secs_f64();
     let (sky, mask) = ready(sky(&question.constellation, base)?, question.minimum_elevation_deg, (start_s, end_s))?;
     let place = Place::from_degrees(question.at.0, question.at.1);
-    place.check().map_err(|error| error.within("station"))?;
+    place.check().map_err(|error| error.within("at"))?;
     limit("duration", duration.as_secs_f64() / LOOK_EVERY_S * sky.orbits.len() as f64)?;
     let passes = orbit::passes(&sky.orbits, &Station::new(&place), mask, [start_s, end_s]);
     let mut table = Table::default();
@@ -124,7 +124,7 @@ pub(crate) fn best_elevation(question: &BestElevation, base: &Path) -> Result<Js
     let end_s = start_s + duration.as_secs_f64();
     let (sky, _) = ready(sky(&question.constellation, base)?, None, (start_s, end_s))?;
     let place = Place::from_degrees(question.at.0, question.at.1);
-    place.check().map_err(|error| error.within("station"))?;
+    place.check().map_err(|error| error.within("at"))?;
     limit("duration", duration.as_secs_f64() / LOOK_EVERY_S * sky.orbits.len() as f64)?;
     let (highest, at_s) = orbit::highest(&sky.orbits, &Station::new(&place), [start_s, end_s]);
     Ok(json!((highest.as_degrees(), at_s)))
@@ -302,7 +302,7 @@ mod tests {
     #[test]
     fn says_what_is_wrong() {
         let says = |result: Result<Table, ScenarioError>| result.unwrap_err().to_string();
-        assert!(says(over("leo-66", (91.0, 0.0), 0.0, 1.0)).starts_with("station.latitude: 91 deg"));
+        assert!(says(over("leo-66", (91.0, 0.0), 0.0, 1.0)).starts_with("at.latitude: 91 deg"));
         assert_eq!(says(over("leo-66", (0.0, 0.0), 0.0, 0.0)), "duration: must be more than 0 s");
         assert!(says(view("leo-66", Some(91.0), [1.0; 2], 5.0)).starts_with("minimum_elevation: 91 deg"));
         assert!(says(view("leo-66", None, [1.0; 2], 0.0)).starts_with("latitude_step: 0 deg"));

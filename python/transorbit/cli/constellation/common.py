@@ -99,7 +99,6 @@ _OPTIONS = {
     "epoch": "--epoch",
     "threads": "--threads",
     "latitude_step": "--latitude-step",
-    "station": "--at",
     "stations": "--stations",
     "tracks": "--tracks",
     "track": "--track-time",
