@@ -75,9 +75,16 @@ impl<T: Copy> Ring<T> {
     #[inline(always)]
     pub fn take_first(&mut self) -> T {
         let first = self.first();
+        self.drop_first();
+        first
+    }
+
+    /// Removes the first item, of which there is one.
+    #[inline(always)]
+    pub fn drop_first(&mut self) {
+        debug_assert!(!self.is_empty(), "a queue has a first item");
         self.first = self.first.wrapping_add(1);
         self.len -= 1;
-        first
     }
 
     /// The first item, of which there is one.

@@ -301,21 +301,25 @@ impl Receiver {
         }
     }
 
-    /// Whether a segment with no flags but ACK and PSH is the next one, and nothing is missing or in doubt: its
-    /// timestamp is no older than the last, its data lie unmarked in the window, and the application reads at once.
+    /// Whether nothing is missing, and the application reads at once.
+    #[inline]
+    pub(super) fn is_plain(&self) -> bool {
+        self.is_gapless() && self.fin.is_none() && self.read.is_none()
+    }
+
+    /// Whether a segment with no flags but ACK and PSH is the next one, at an end that [`Receiver::is_plain`]: its
+    /// timestamp is no older than the last, and its data lie unmarked in the window.
     #[inline(always)]
     pub(super) fn expects(&self, segment: &Segment) -> bool {
+        debug_assert!(self.is_plain());
         let in_order = match (segment.timestamps, self.ts_recent) {
             (Some((value, _)), Some((recent, _))) => !is_before(value, recent),
             _ => true,
         };
         segment.seq == self.next
             && in_order
-            && self.is_gapless()
-            && self.fin.is_none()
-            && self.read.is_none()
             && !(self.ecn && segment.ecn == Ecn::Ce)
-            && u64::from(segment.len) <= self.free()
+            && u64::from(segment.len) <= self.buffer & self.scale
     }
 
     /// Takes a segment that [`Receiver::expects`], as [`Receiver::accepts`] and [`Receiver::handle_data`] do.

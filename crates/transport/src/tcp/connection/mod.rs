@@ -23,6 +23,7 @@ use units::{Duration, Time};
 
 use self::handshake::Handshake;
 use self::marks::Marks;
+use self::plain::Prediction;
 use self::reset::Reset;
 use super::accecn::ace;
 use super::config::{EcnMode, Settings};
@@ -46,6 +47,8 @@ pub struct Connection {
     /// Dummy segments (TCP Peach) that arrived and are not acknowledged yet.
     probes_to_acknowledge: u32,
     state: State,
+    /// Found out by [`Connection::predict`]. All but plain segments and their answers forget it.
+    prediction: Prediction,
     /// Timestamps are in use.
     timestamps: bool,
     /// The connection has ended: by a reset of either side, by a time-out, or by the last acknowledgment.
@@ -130,6 +133,7 @@ impl Connection {
             abandoned: false,
             reset_due: None,
             probes_to_acknowledge: 0,
+            prediction: Prediction::Unknown,
             counters: Counters::default(),
             settings,
         }
@@ -155,7 +159,7 @@ impl Connection {
     /// Answers [`super::Arrival::Acknowledgment`] in place of `segment`.
     #[inline(always)]
     pub(crate) fn answer_ack(&mut self, now: Time, segment: &mut Segment) -> InPlace {
-        if self.take_plain(now, segment) { self.send_plain(now, segment) } else { self.answer_other(now, segment) }
+        if self.take_plain(now, segment) { self.send_in_place(now, segment) } else { self.answer_other(now, segment) }
     }
 
     /// Answers [`super::Arrival::Other`] in place of `segment`, as [`Connection::handle_segment`] and the first
@@ -168,6 +172,7 @@ impl Connection {
 
     /// As [`Connection::handle_segment`], of a segment that [`Connection::handle_plain`] does not take.
     fn handle_other(&mut self, now: Time, segment: &Segment) {
+        self.prediction = Prediction::Unknown;
         self.counters.segments_received += 1;
         match self.state {
             State::Listen => self.handle_syn(now, segment),
@@ -192,6 +197,7 @@ impl Connection {
 
     /// The earliest of [`Connection::poll_timeout`] is reached.
     pub fn handle_timeout(&mut self, now: Time) {
+        self.prediction = Prediction::Unknown;
         if self.send.gives_up_at() <= now {
             self.timed_out = true;
             return self.give_up();
@@ -220,6 +226,7 @@ impl Connection {
 
     /// The application has `bytes` more to send.
     pub fn write(&mut self, now: Time, bytes: u64) {
+        self.prediction = Prediction::Unknown;
         self.send.write(now, bytes);
     }
 
@@ -227,20 +234,20 @@ impl Connection {
     /// that does not fill a segment waits. It is sent with the next [`Connection::write`], when a segment of the peer
     /// arrives, or, with nothing in flight, after a time-out.
     pub fn write_more(&mut self, now: Time, bytes: u64) {
-        self.send.write(now, bytes);
+        self.write(now, bytes);
         self.send.expect_more();
     }
 
     /// The application has `bytes` more, with which a record ends (`MSG_EOR`): no segment has data of two
     /// records.
     pub fn write_record(&mut self, now: Time, bytes: u64) {
-        self.send.write(now, bytes);
+        self.write(now, bytes);
         self.send.end_record();
     }
 
     /// The application never runs out of data.
     pub fn write_for_ever(&mut self, now: Time) {
-        self.send.write(now, u64::MAX);
+        self.write(now, u64::MAX);
     }
 
     /// Switches Nagle's algorithm: small writes wait while other small segments are unacknowledged (RFC 9293 section
@@ -269,6 +276,7 @@ impl Connection {
 
     /// From now on the receiving application reads only by [`Connection::read`]. Until then it reads data on arrival.
     pub fn hold_reads(&mut self) {
+        self.prediction = Prediction::Unknown;
         self.recv.hold_reads();
     }
 
@@ -276,6 +284,7 @@ impl Connection {
     /// what is gone: the window is what is left of `buffer` bytes, which stand in for [`Settings::receive_buffer`], and
     /// acknowledgments are those of an application that reads on arrival.
     pub fn relay(&mut self, buffer: u64) {
+        self.prediction = Prediction::Unknown;
         self.recv.relay(buffer);
     }
 

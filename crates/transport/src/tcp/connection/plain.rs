@@ -8,6 +8,18 @@ use super::super::segment::{Flags, Segment};
 use super::super::send::{Ack, NextFull};
 use super::Connection;
 
+/// The plain segments that an end expects: one word in place of the tests of its state, as kernels keep it. It stays true
+/// as long as only plain segments arrive and only full segments and bare acknowledgments are sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Prediction {
+    /// To be found out, or none are expected.
+    Unknown,
+    /// Data, at an end with nothing to send.
+    Data,
+    /// Acknowledgments, in the open state while nothing is in doubt.
+    Acknowledgments,
+}
+
 impl Connection {
     /// Takes a segment of an open connection that is expected and carries only data or only an acknowledgment. Returns
     /// whether `segment` was one. The effect is that of the general way; tests whose result is known are left out.
@@ -18,10 +30,10 @@ impl Connection {
 
     /// Returns how a segment is to be answered.
     #[inline(always)]
-    pub(crate) fn arrival(&self, segment: &Segment) -> Arrival {
+    pub(crate) fn arrival(&mut self, segment: &Segment) -> Arrival {
         if !self.expects(segment) {
             Arrival::Other
-        } else if segment.len > 0 && self.send.is_at_rest() && self.probes_to_acknowledge == 0 {
+        } else if segment.len > 0 && self.prediction == Prediction::Data {
             Arrival::Data
         } else {
             Arrival::Acknowledgment
@@ -31,7 +43,7 @@ impl Connection {
     /// Takes [`Arrival::Data`], unless what it acknowledges is not plain. Returns whether it did.
     #[inline(always)]
     pub(super) fn take_at_rest(&mut self, now: Time, segment: &Segment) -> bool {
-        debug_assert_eq!(self.arrival(segment), Arrival::Data);
+        debug_assert_eq!(self.prediction, Prediction::Data);
         let taken = self.send.handle_at_rest(now, &self.acknowledgment(segment));
         if taken {
             self.take(now, segment);
@@ -52,16 +64,7 @@ impl Connection {
     /// Writes the next segment, if any may go now, in place of `segment`.
     #[inline(always)]
     pub(crate) fn send_in_place(&mut self, now: Time, segment: &mut Segment) -> InPlace {
-        match self.marks.accurate {
-            None => self.send_plain(now, segment),
-            Some(_) => self.poll_in_place(now, segment),
-        }
-    }
-
-    /// The same without accurate ECN.
-    #[inline(always)]
-    pub(super) fn send_plain(&mut self, now: Time, segment: &mut Segment) -> InPlace {
-        if self.state == State::Established && !self.recv.ack_due() && self.probes_to_acknowledge == 0 {
+        if self.prediction == Prediction::Acknowledgments && !self.recv.ack_due() {
             match self.send.next_full(now) {
                 NextFull::Unknown => {}
                 NextFull::Waits => return InPlace::Nothing,
@@ -74,20 +77,39 @@ impl Connection {
         self.poll_in_place(now, segment)
     }
 
+    /// Whether `segment` is one of those that are predicted.
     #[inline(always)]
-    fn expects(&self, segment: &Segment) -> bool {
-        self.state == State::Established
-            && !self.abandoned
-            && segment.is_plain()
-            && self.marks.accurate.is_none()
-            && self.recv.expects(segment)
+    fn expects(&mut self, segment: &Segment) -> bool {
+        if self.prediction == Prediction::Unknown {
+            self.prediction = self.predict();
+        }
+        debug_assert!(self.prediction == self.predict() || self.send.is_plain());
+        self.prediction != Prediction::Unknown && segment.is_plain() && self.recv.expects(segment)
+    }
+
+    /// Returns which segments are plain at an end in this state.
+    #[inline(never)]
+    fn predict(&self) -> Prediction {
+        let open = self.state == State::Established && !self.abandoned && self.probes_to_acknowledge == 0;
+        if !open || self.marks.accurate.is_some() || !self.recv.is_plain() {
+            Prediction::Unknown
+        } else if self.send.is_at_rest() {
+            Prediction::Data
+        } else if self.send.is_plain() {
+            Prediction::Acknowledgments
+        } else {
+            Prediction::Unknown
+        }
     }
 
     /// Takes a segment that the end expects, unless what it acknowledges is not plain. Returns whether it did.
     #[inline(always)]
     pub(super) fn take_plain(&mut self, now: Time, segment: &Segment) -> bool {
         let ack = self.acknowledgment(segment);
-        let taken = self.send.handle_plain(now, &ack, &mut self.counters);
+        let taken = match self.prediction {
+            Prediction::Acknowledgments => self.send.handle_plain(now, &ack, &mut self.counters),
+            _ => self.send.handle_at_rest(now, &ack),
+        };
         if taken {
             self.take(now, segment);
         }

@@ -5,6 +5,7 @@ use units::Time;
 use super::super::info::{InPlace, State};
 use super::super::segment::{Flags, Segment};
 use super::super::send::Outgoing;
+use super::plain::Prediction;
 use super::{Connection, Transmit};
 
 impl Connection {
@@ -79,6 +80,7 @@ impl Connection {
     /// Writes the segment that the send half polled. Returns how often its data were sent before.
     #[inline(always)]
     fn transmit(&mut self, now: Time, outgoing: &Outgoing, segment: &mut Segment) -> u32 {
+        self.prediction = Prediction::Unknown;
         let (seq, len, fin, sent_before, push, cwr) = match *outgoing {
             Outgoing::Data { seq, len, fin, sent_before, push, cwr } => (seq, len, fin, sent_before, push, cwr),
             Outgoing::Probe { seq } => (seq, 0, false, 0, false, false),

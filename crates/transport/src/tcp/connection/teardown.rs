@@ -2,11 +2,13 @@
 
 use super::super::info::State;
 use super::Connection;
+use super::plain::Prediction;
 use super::reset::Reset;
 
 impl Connection {
     /// The application has written all: a FIN follows. It still reads.
     pub fn close(&mut self) {
+        self.prediction = Prediction::Unknown;
         self.send.close();
     }
 
@@ -19,7 +21,7 @@ impl Connection {
             _ if self.recv.readable() > 0 => self.abort(),
             _ => {
                 self.abandoned = true;
-                self.send.close();
+                self.close();
             }
         }
     }
@@ -33,6 +35,7 @@ impl Connection {
 
     /// Ends the connection at once; nothing more is sent.
     pub(super) fn give_up(&mut self) {
+        self.prediction = Prediction::Unknown;
         self.state = State::Closed;
         self.gone = true;
         self.handshake = None;

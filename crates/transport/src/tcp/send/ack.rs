@@ -93,13 +93,13 @@ impl Sender {
         }
     }
 
-    /// Does what [`Sender::handle_ack`] does with an acknowledgment that advances: at least one segment is
-    /// acknowledged, none was retransmitted, and none is lost or known to have arrived.
+    /// Does what [`Sender::handle_ack`] does with an acknowledgment that advances, of `first` at least, at an end that
+    /// [`Sender::is_plain`].
     #[inline(always)]
-    pub(super) fn advance(&mut self, now: Time, ack: &Ack, counters: &mut Counters) {
+    pub(super) fn advance(&mut self, now: Time, ack: &Ack, first: Slot, counters: &mut Counters) {
         let in_flight_before = self.board.out();
         self.board.move_una(ack.ack);
-        let Some(Taken { acked, first_sent_at, last }) = self.take_plain(now, counters) else { return };
+        let Taken { acked, first_sent_at, last } = self.take_plain(now, first, counters);
         let (oldest, newest) = (now.since(first_sent_at), now.since(last.sent_at));
         self.rtt.note_min(now, newest);
         self.rtt.measured(oldest, self.board.una(), self.board.nxt());
@@ -107,7 +107,6 @@ impl Sender {
         if let Some(rack) = &mut self.rack {
             rack.adapt(self.totals.delivered);
         }
-        self.recovery.rexmit = Rexmit::None;
         self.set_timer(now);
         let window_limited = self.cwnd.is_window_limited();
         self.control_plainly(now, acked, in_flight_before, newest, window_limited);
@@ -153,19 +152,18 @@ impl Sender {
         self.cwnd.control.acknowledge(&sample);
     }
 
-    /// Takes out what is acknowledged cumulatively, about which nothing was ever in doubt; `None` if that is no whole
-    /// segment.
+    /// Takes out what is acknowledged cumulatively, from `first` on, about which nothing was ever in doubt.
     #[inline(always)]
-    pub(super) fn take_plain(&mut self, now: Time, counters: &mut Counters) -> Option<Taken> {
-        let first = self.take_plain_slot(counters)?;
+    pub(super) fn take_plain(&mut self, now: Time, first: Slot, counters: &mut Counters) -> Taken {
+        self.take_plain_slot(self.board.front_number(), &first, counters);
         let (mut acked, mut last) = (1, first);
         // The next segment begins where the one before ends.
         while last.end() != self.board.una()
-            && let Some(next) = self.take_plain_slot(counters)
+            && let Some((number, next)) = self.board.acknowledged()
         {
+            self.take_plain_slot(number, &next, counters);
             (acked, last) = (acked + 1, next);
         }
-        let first_sent_at = first.sent_at;
         self.totals.delivered += u64::from(acked);
         if let Some(rack) = &mut self.rack {
             rack.note_prior(&last);
@@ -173,19 +171,17 @@ impl Sender {
                 rack.on_delivered(now, &last, self.rtt.min());
             }
         }
-        Some(Taken { acked, first_sent_at, last })
+        Taken { acked, first_sent_at: first.sent_at, last }
     }
 
-    /// Takes out the oldest segment, if it is acknowledged.
+    /// Takes out the oldest segment.
     #[inline(always)]
-    fn take_plain_slot(&mut self, counters: &mut Counters) -> Option<Slot> {
-        let (number, slot) = self.board.acknowledged()?;
+    fn take_plain_slot(&mut self, number: u64, slot: &Slot, counters: &mut Counters) {
         counters.bytes_acked += u64::from(slot.len);
         if let Some(sampler) = &mut self.sampler {
-            sampler.on_delivered(&slot, self.board.state(number));
+            sampler.on_delivered(slot, self.board.state(number));
         }
         self.board.pop_plain();
-        Some(slot)
     }
 
     /// An acknowledgment that was overtaken may still bring blocks.

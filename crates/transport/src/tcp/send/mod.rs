@@ -55,7 +55,7 @@ use pacing::gap::Pacing;
 use pacing::group::Group;
 use peer::PeerWindow;
 use rate::RateSampler;
-use recovery::episode::{Recovery, Rexmit, TailProbe};
+use recovery::episode::{Forced, Recovery, Rexmit, TailProbe};
 use recovery::undo::Undo;
 pub(super) use rtt::Rtt;
 use scoreboard::{Order, Scoreboard};
@@ -284,37 +284,43 @@ impl Sender {
         }
     }
 
-    /// Takes an acknowledgment without blocks or marks that advances in the open state while nothing is in doubt, or
-    /// says nothing new to an end with nothing to send. Whether it was one; otherwise nothing has changed.
+    /// Whether nothing is in doubt in the open state: no segment is lost, known to have arrived or retransmitted, and
+    /// the windows decide alone what goes next.
+    #[inline]
+    pub(super) fn is_plain(&self) -> bool {
+        self.cwnd.state() == CongestionState::Open
+            && !self.cwnd.ecn.cwr_due
+            && self.recovery.forced == Forced::Nothing
+            && (self.recovery.rexmit == Rexmit::None || self.ns2.is_some())
+            && !self.timer.cut
+            && self.tail.high.is_none()
+            && self.records.is_none()
+            && self.board.is_plain()
+    }
+
+    /// Takes an acknowledgment without blocks or marks, if it advances, at an end that [`Sender::is_plain`]. Returns
+    /// whether it was one; otherwise nothing has changed.
     #[inline(always)]
     pub(super) fn handle_plain(&mut self, now: Time, ack: &Ack, counters: &mut Counters) -> bool {
-        let una = self.board.una();
-        if ack.ack == una && self.is_quiet() {
-            return self.handle_at_rest(now, ack);
-        }
-        if ack.ack > una
-            && ack.ack <= self.board.nxt()
-            && self.cwnd.state() == CongestionState::Open
-            && self.tail.high.is_none()
-            && self.board.is_plain_up_to(ack.ack)
-        {
-            self.timer.window_probes = 0;
-            self.timer.timeouts = 0;
-            self.update_window(now, ack);
-            if self.ns2.is_some() {
-                // A call needs it in memory. Only this copy is there.
-                self.advance_as_ns2(now, &Ack { ..*ack }, counters);
-            } else {
-                self.advance(now, ack, counters);
-            }
-        } else {
+        debug_assert!(self.is_plain());
+        if ack.ack <= self.board.una() || ack.ack > self.board.nxt() {
             return false;
+        }
+        let Some(first) = self.board.first_up_to(ack.ack) else { return false };
+        self.timer.window_probes = 0;
+        self.timer.timeouts = 0;
+        self.update_window(now, ack);
+        if self.ns2.is_some() {
+            // A call needs it in memory. Only this copy is there.
+            self.advance_as_ns2(now, &Ack { ..*ack }, first, counters);
+        } else {
+            self.advance(now, ack, first, counters);
         }
         self.heard(now);
         true
     }
 
-    /// As [`Sender::handle_plain`], at an end with nothing to send.
+    /// As [`Sender::handle_plain`], at an end with nothing to send, of an acknowledgment that says nothing new.
     #[inline(always)]
     pub(super) fn handle_at_rest(&mut self, now: Time, ack: &Ack) -> bool {
         debug_assert!(self.is_quiet());

@@ -171,25 +171,19 @@ impl Sender {
         }
     }
 
-    /// As [`Sender::poll`] and [`Sender::rests`] in the midst of new data, where nothing but the window decides whether
-    /// a full segment goes.
+    /// As [`Sender::poll`] and [`Sender::rests`] in the midst of new data, at an end that [`Sender::is_plain`], where
+    /// nothing but the window decides whether a full segment goes.
     #[inline(always)]
     pub(in crate::tcp) fn next_full(&mut self, now: Time) -> NextFull {
-        let (nxt, mss) = (self.board.nxt(), self.agreed.mss);
-        let (waiting, usable) = (self.byte_stream.end().saturating_sub(nxt), self.peer.usable(nxt));
-        let calm = std::mem::take(&mut self.burst.calm)
-            || self.asks_window_only
-                && self.recovery.forced == Forced::Nothing
-                && (self.recovery.rexmit == Rexmit::None || self.ns2.is_some() && self.board.counts().lost == 0)
-                && self.cwnd.state() == CongestionState::Open
-                && !self.timer.cut
-                && !self.cwnd.ecn.cwr_due
-                && self.records.is_none();
-        if !calm || waiting <= mss || usable < mss || nxt == 0 || !self.board.outstanding() {
+        debug_assert!(self.is_plain());
+        if !self.asks_window_only {
             return NextFull::Unknown;
         }
         let Window { size, holds, .. } = *self.cwnd.window();
-        if holds || self.board.in_flight() >= size {
+        let (nxt, mss) = (self.board.nxt(), self.agreed.mss);
+        let (waiting, usable) = (self.byte_stream.end().saturating_sub(nxt), self.peer.usable(nxt));
+        let out = self.board.out(); // all of it is in flight
+        if waiting <= mss || usable < mss || nxt == 0 || out == 0 || out >= size || holds {
             return NextFull::Unknown;
         }
         let grouped = self.settings.offload_divisor > 0;
@@ -201,17 +195,15 @@ impl Sender {
         let slot = self.board.send(now, mss, false, self.totals.delivered);
         self.burst.sent += 1;
         if let Some(ns2) = &mut self.ns2 {
-            ns2.on_new_data(now, slot.end(), self.board.in_flight());
+            ns2.on_new_data(now, slot.end(), out + 1);
         }
         if self.timer.kind != TimerKind::Retransmission {
             self.on_new_data(now, false);
         }
         self.burst.last_sent = Some(now);
-        let last = self.board.in_flight() >= size && (self.ns2.is_none() || !self.has_room());
+        let last = out + 1 >= size && (self.ns2.is_none() || !self.has_room());
         if last {
             self.close_burst(now, |_| true);
-        } else {
-            self.burst.calm = true;
         }
         NextFull::Goes { seq: slot.seq, push, last }
     }

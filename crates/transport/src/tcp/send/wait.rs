@@ -21,13 +21,16 @@ impl Wait {
 
     pub fn set_limit(&mut self, limit: Option<Duration>) {
         self.limit = limit.unwrap_or(Duration::MAX);
+        self.ends_at = Time::MAX;
         self.begin(self.since);
     }
 
     #[inline]
     fn begin(&mut self, since: Time) {
         self.since = since;
-        self.ends_at = since + self.limit;
+        if self.limit != Duration::MAX {
+            self.ends_at = since + self.limit;
+        }
     }
 
     /// When the application's patience ends; [`Time::MAX`] for never.

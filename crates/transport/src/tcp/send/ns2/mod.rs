@@ -18,7 +18,7 @@ use units::{Duration, Time};
 use super::ack::Taken;
 use super::news::Before;
 use super::recovery::episode::Rexmit;
-use super::scoreboard::slot::{ONCE_SACKED, RETRANSMITTED, SACKED};
+use super::scoreboard::slot::{ONCE_SACKED, RETRANSMITTED, SACKED, Slot};
 use super::{Ack, Sender, echo_age};
 use crate::congestion::{AckSample, Cause};
 use crate::state::CongestionState;
@@ -78,10 +78,10 @@ impl Sender {
 
     /// As [`Sender::handle_as_ns2`], with an acknowledgment as of [`Sender::advance`].
     #[inline(never)]
-    pub(super) fn advance_as_ns2(&mut self, now: Time, ack: &Ack, counters: &mut Counters) {
+    pub(super) fn advance_as_ns2(&mut self, now: Time, ack: &Ack, first: Slot, counters: &mut Counters) {
         let in_flight_before = self.board.out();
         self.board.move_una(ack.ack);
-        let Some(Taken { acked, last, .. }) = self.take_plain(now, counters) else { return };
+        let Taken { acked, last, .. } = self.take_plain(now, first, counters);
         self.measure_as_ns2(now, ack);
         self.rearm_rto(now);
         let rtt = now.since(last.sent_at);

@@ -8,8 +8,6 @@ pub(in crate::tcp::send) struct Burst {
     pub sent: u32,
     /// A tail loss probe is among them.
     pub probing: bool,
-    /// The segment before went where nothing but the window decides, and the next is asked for at once.
-    pub calm: bool,
     /// When a segment was last sent, in any burst.
     pub last_sent: Option<Time>,
 }

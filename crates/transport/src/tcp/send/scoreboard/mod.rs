@@ -65,7 +65,8 @@ pub(super) struct Scoreboard {
     pub(super) lost_until: u64,
     /// Number before which no slot is worth a retransmission on suspicion (RFC 6675 NextSeg rule 3).
     speculative: u64,
-    /// Number before which every slot is SACKed or taken for lost by counting, and the SACKed slots from there on.
+    /// Number before which every slot is SACKed or taken for lost by counting, or gone, and the SACKed slots from there
+    /// on.
     pub(super) frontier: u64,
     pub(super) above: u32,
     /// For each slot what had been delivered, if that is kept.
@@ -267,19 +268,23 @@ impl Scoreboard {
         copy
     }
 
-    /// The cumulative acknowledgment moves to `ack`; the slots stay until [`Scoreboard::pop_acknowledged`] takes them.
+    /// The cumulative acknowledgment moves to `ack`; the slots stay until they are popped.
     #[inline]
     pub fn move_una(&mut self, ack: u64) {
         debug_assert!(self.una <= ack && ack <= self.nxt);
         self.una = ack;
     }
 
-    /// Whether `ack` covers a whole segment, and no segment up to it is lost, SACKed or retransmitted.
+    /// Whether no segment is lost, SACKed or retransmitted, since the oldest was sent.
+    #[inline]
+    pub fn is_plain(&self) -> bool {
+        self.counts == Counts::default() && self.first >= self.retransmitted_until
+    }
+
+    /// The oldest slot, if `ack` covers it.
     #[inline(always)]
-    pub fn is_plain_up_to(&self, ack: u64) -> bool {
-        self.counts == Counts::default()
-            && self.first >= self.retransmitted_until
-            && self.slots.front_ref().is_some_and(|front| front.end() <= ack)
+    pub fn first_up_to(&self, ack: u64) -> Option<Slot> {
+        self.slots.front().filter(|slot| slot.end() <= ack)
     }
 
     /// The oldest slot if it is acknowledged, with its number: to be taken out.
@@ -301,12 +306,11 @@ impl Scoreboard {
         if let Some(sending) = &mut self.sending {
             sending.pop_front();
         }
-        self.slots.pop_front();
+        self.slots.drop_first();
         if let Some(states) = &mut self.states {
             states.pop_front();
         }
         self.first += 1;
-        self.frontier = self.frontier.max(self.first);
     }
 
     /// Takes out the oldest slot, `slot`.

@@ -12,14 +12,14 @@ impl Scoreboard {
     #[inline]
     pub fn next_counted_lost(&mut self, dupthresh: u32, forward: bool) -> Option<u64> {
         while self.above > 0 {
-            let number = self.frontier;
+            let number = self.frontier.max(self.first);
             let slot = self.get(number);
             let (sacked, lost) = (slot.is(SACKED), slot.is(LOST));
             let distance = if forward { (self.high_sacked - 1 - number) as u32 } else { self.above };
             if !sacked && distance < dupthresh {
                 return None;
             }
-            self.frontier += 1;
+            self.frontier = number + 1;
             self.above -= u32::from(sacked);
             if !sacked && !lost {
                 return Some(number);

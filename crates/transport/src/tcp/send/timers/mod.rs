@@ -40,7 +40,7 @@ impl Sender {
 
     /// A segment of the peer was accepted. If it acknowledged data, the user timeout starts anew. Data that waited for
     /// more of the application (`MSG_MORE`) no longer wait.
-    #[inline]
+    #[inline(always)]
     pub(in crate::tcp) fn heard(&mut self, now: Time) {
         self.byte_stream.stop_waiting();
         self.wait.follow(now, self.board.una(), self.board.outstanding());
@@ -61,15 +61,15 @@ impl Sender {
     /// RFC 6298 (5.1) to (5.3), with the time that a probe or reordering timer has used up taken off.
     #[inline(always)]
     pub(super) fn rearm_rto(&mut self, now: Time) {
-        let Some(front) = self.board.front() else {
+        if !self.board.outstanding() {
             self.pacing.wake = false; // nothing lost waits any longer; for unsent data the next poll sets it
             if self.timer.kind != TimerKind::Persist {
                 self.timer.disarm();
             }
             return;
-        };
-        let at = match self.timer.kind {
-            TimerKind::Probe | TimerKind::Reordering => {
+        }
+        let at = match (self.timer.kind, self.board.front()) {
+            (TimerKind::Probe | TimerKind::Reordering, Some(front)) => {
                 let due = front.sent_at + self.rtt.rto();
                 now + round_up(due.since(now).max(Duration::from_micros(1)), self.settings.timer_tick)
             }
