@@ -42,6 +42,12 @@ impl Time {
         float(self.0) / 1e9
     }
 
+    /// As `+`, of a time and a duration of a run, neither of which is `MAX`: with fewer instructions.
+    #[inline]
+    pub const fn plus(self, duration: Duration) -> Time {
+        Time(self.0 + duration.0)
+    }
+
     /// Time elapsed since `earlier`; zero if `earlier` is later.
     #[inline]
     pub const fn since(self, earlier: Time) -> Duration {
@@ -106,6 +112,12 @@ impl Duration {
     #[inline]
     pub fn as_nanos_f64(self) -> f64 {
         float(self.0)
+    }
+
+    /// As `+`, of durations of a run, neither of which is `MAX`: with fewer instructions.
+    #[inline]
+    pub const fn plus(self, other: Duration) -> Duration {
+        Duration(self.0 + other.0)
     }
 
     /// The difference, or zero if `other` is longer.

@@ -202,7 +202,8 @@ impl Agenda {
     }
 
     /// The instant for which a machine is armed; [`Time::MAX`] for none.
-    pub fn due(&self, machine: MachineId) -> Time {
+    #[cfg(test)]
+    fn due(&self, machine: MachineId) -> Time {
         let number = machine.0 as usize;
         if number < self.frequents { self.frequent[number] } else { self.machines[number].due }
     }

@@ -185,6 +185,12 @@ impl Connections {
         self.connections[id.connection as usize].ends[id.way as usize].endpoint.act(now, act);
     }
 
+    /// The timer of an endpoint for which it is woken has moved to a later time: returns when that is, [`Time::MAX`] for
+    /// never. `None` if it is due.
+    pub(super) fn postpone(&mut self, now: Time, id: EndpointId) -> Option<Time> {
+        self.connections[id.connection as usize].ends[id.way as usize].endpoint.postpone(now)
+    }
+
     /// The next stream on which more has arrived at an endpoint, and how much in all.
     pub(super) fn poll_stream(&mut self, id: EndpointId) -> Option<(u32, u64)> {
         self.connections[id.connection as usize].ends[id.way as usize].endpoint.poll_stream()
@@ -230,21 +236,19 @@ impl Connections {
         if matches!(prompt, Prompt::Packet) && !end.reader.only_takes(payload) {
             return Answered::Refused;
         }
-        let (sent, last) = match end.endpoint.answer(now, prompt, payload) {
-            Reply::Brief { sent, delivered } => {
-                let advanced = end.advance(now, id.way, site, delivered, under);
-                debug_assert!(!advanced || end.reader == Reader::Sink, "an application is told of data");
-                (sent.then_some(0), true)
+        let reply = end.endpoint.answer(now, prompt, payload);
+        let advanced = match reply {
+            Reply::Quiet { delivered } | Reply::Sent { delivered } => end.advance(now, id.way, site, delivered, under),
+            Reply::QuietChanged | Reply::SentChanged { .. } => {
+                let answer = end.endpoint.state();
+                end.note(now, id, site, &answer, under)
             }
-            Reply::Whole { sent, answer } => {
-                let advanced = end.note(now, id, site, &answer, under);
-                debug_assert!(!advanced || end.reader == Reader::Sink, "an application is told of data");
-                (sent, true)
-            }
-            Reply::First { sent } => (Some(sent), false),
+            Reply::First { .. } => false,
             Reply::Refused => return Answered::Refused,
         };
-        match sent {
+        debug_assert!(!advanced || end.reader == Reader::Sink, "an application is told of data");
+        let last = !matches!(reply, Reply::First { .. });
+        match reply.sent_before() {
             Some(sent_before) => under.launch(now, id, site, Written { slot, sent_before, last }, &*peer.endpoint),
             None => {
                 under.ledger.packets.release(slot);

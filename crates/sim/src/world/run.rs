@@ -235,18 +235,17 @@ impl World {
         (site.link(way) == Link::Uplink && self.under.network.place(place).is_late()).then_some(place)
     }
 
-    /// Whether the timer for which an endpoint is woken is due, after all packets that have come by `now`. It is armed
-    /// again meanwhile: an endpoint tells of its timer only if that changes.
+    /// Whether the timer for which an endpoint is woken is due, after all packets that have come by `now`. Otherwise the
+    /// endpoint is woken again.
     fn is_due(&mut self, now: Time, endpoint: EndpointId) -> bool {
-        let Some(place) = self.late_place(endpoint) else { return true };
-        let machine = self.connections.end(endpoint).machine();
-        self.under.schedule.wake_next(machine, now);
-        self.catch_up(now, place);
-        let due = self.under.schedule.due(machine) == now;
-        if due {
-            self.under.schedule.wake_at(machine, None);
+        if let Some(place) = self.late_place(endpoint) {
+            self.catch_up(now, place);
         }
-        due
+        let postponed = self.connections.postpone(now, endpoint);
+        if let Some(at) = postponed {
+            self.under.schedule.wake_next(self.connections.end(endpoint).machine(), at);
+        }
+        postponed.is_none()
     }
 
     /// Enters an endpoint, and sends what it has to send: who reads there, and whether more has arrived in order than

@@ -104,11 +104,6 @@ impl Schedule {
         self.agenda.take_alone(machine, at, until)
     }
 
-    /// The instant at which a machine is woken; [`Time::MAX`] for none.
-    pub(super) fn due(&self, machine: MachineId) -> Time {
-        self.agenda.due(machine)
-    }
-
     /// No machine wakes before this instant, after [`Schedule::next_until`] gave none; `None` if none is armed.
     pub(super) fn quiet_until(&mut self) -> Option<Time> {
         self.agenda.quiet_until()

@@ -403,32 +403,46 @@ pub enum Prompt {
     More,
 }
 
-/// The reply of an endpoint to a [`Prompt`].
+/// The reply of an endpoint to a [`Prompt`]: a kind and a number, which are returned in registers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u8)] // distinguished without reading the answer
 pub enum Reply {
     /// The endpoint has done nothing: the caller uses [`Endpoint::handle`].
     Refused,
-    /// The input was handled, and `answer` is the endpoint's state after it.
-    Whole {
-        /// How often the data of the packet that is written there were sent before; `None` if none is to be sent.
-        sent: Option<u32>,
-        /// As of [`Endpoint::handle`].
-        answer: Answer,
-    },
-    /// As [`Reply::Whole`], where neither the window nor [`Answer::wake`] has changed.
-    Brief {
-        /// Whether the packet that is written there is to be sent; its data were not sent before.
-        sent: bool,
+    /// The input was handled, and nothing is to be sent. Of [`Endpoint::state`] only this has changed.
+    Quiet {
         /// [`Answer::delivered`].
         delivered: u64,
+    },
+    /// As [`Reply::Quiet`], and the packet that is written there is to be sent; its data were not sent before.
+    Sent {
+        /// [`Answer::delivered`].
+        delivered: u64,
+    },
+    /// As [`Reply::Quiet`], and [`Endpoint::state`] is to be asked.
+    QuietChanged,
+    /// As [`Reply::Sent`], and [`Endpoint::state`] is to be asked.
+    SentChanged {
+        /// How often the packet's data were sent before.
+        before: u64,
     },
     /// The packet that is written there is to be sent, and others may follow: [`Prompt::More`] is to be handed in,
     /// which is not refused.
     First {
         /// How often its data were sent before.
-        sent: u32,
+        before: u64,
     },
+}
+
+impl Reply {
+    /// How often the data of the packet that is to be sent were sent before; `None` if none is.
+    #[inline]
+    pub fn sent_before(self) -> Option<u32> {
+        match self {
+            Reply::Refused | Reply::Quiet { .. } | Reply::QuietChanged => None,
+            Reply::Sent { .. } => Some(0),
+            Reply::SentChanged { before } | Reply::First { before } => Some(before as u32),
+        }
+    }
 }
 
 /// The state of an endpoint after an input, as far as its caller uses it.
@@ -445,13 +459,14 @@ pub struct Answer {
 /// When an endpoint is to be woken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wake {
-    /// As the answer before said.
+    /// As was said before. A timer may be due later than that, or never: see [`Endpoint::postpone`].
     Unchanged,
-    /// At this instant, whatever was said before; [`Time::MAX`] for never.
+    /// At this instant, whatever was said before.
     At(Time),
 }
 
-/// The wake-up that was last reported to the caller. It is reported again only if it changes.
+/// The wake-up that was last reported to the caller. It is reported again only if it is to be earlier: timers mostly
+/// move to a later time.
 #[derive(Clone, Copy, Debug)]
 struct ReportedWake(Time);
 
@@ -464,20 +479,28 @@ impl ReportedWake {
         self.0 = Time::MAX;
     }
 
-    /// Whether the caller knows already of a timer that is due at `at`.
+    /// Whether the caller asks by itself before `at`, or then.
     #[inline]
-    fn holds(&self, at: Time) -> bool {
-        self.0 == at
+    fn covers(&self, at: Time) -> bool {
+        self.0 <= at
     }
 
     /// Returns what to report of a timer that is due at `at`, [`Time::MAX`] for never.
     #[inline]
     fn report(&mut self, at: Time) -> Wake {
-        if self.0 == at {
+        if self.covers(at) {
             return Wake::Unchanged;
         }
         self.0 = at;
         Wake::At(at)
+    }
+
+    /// As [`Endpoint::postpone`], with a timer that is due at `at`.
+    fn postpone(&mut self, now: Time, at: Time) -> Option<Time> {
+        (at > now).then(|| {
+            self.0 = at;
+            at
+        })
     }
 }
 
@@ -506,6 +529,17 @@ pub trait Endpoint: Send {
     /// [`Prompt::More`] after a [`Reply::First`].
     fn answer(&mut self, _now: Time, _prompt: Prompt, _payload: &mut Payload) -> Reply {
         Reply::Refused
+    }
+
+    /// The state after a reply that asks for it, as of [`Endpoint::handle`].
+    fn state(&mut self) -> Answer {
+        unreachable!("no reply has asked for it")
+    }
+
+    /// At the instant of [`Answer::wake`]: if no timer is due yet, returns when one is, [`Time::MAX`] for never. The
+    /// endpoint is to be woken then. Otherwise [`Input::Timeout`] is to be handed in.
+    fn postpone(&mut self, _now: Time) -> Option<Time> {
+        None
     }
 
     /// Payload bytes that the other end is known to have received in order; 0 where the transport does not report it.

@@ -182,6 +182,10 @@ mod end {
             }
         }
 
+        fn postpone(&mut self, now: Time) -> Option<Time> {
+            self.reported.postpone(now, self.connection.poll_timeout())
+        }
+
         fn has_received(&self, sequence: u64) -> bool {
             self.connection.has_received(sequence)
         }

@@ -97,6 +97,8 @@ impl Transport for Tcp {
 pub struct TcpEnd {
     connection: Connection,
     reported: ReportedWake,
+    /// The congestion window that was last reported to the caller.
+    window: u32,
 }
 
 impl TcpEnd {
@@ -113,7 +115,7 @@ impl TcpEnd {
         if !settings.handshake {
             Connection::shake_hands(&mut ends, now);
         }
-        ends.map(|connection| Box::new(TcpEnd { connection, reported: ReportedWake::NEVER }))
+        ends.map(|connection| Box::new(TcpEnd { connection, reported: ReportedWake::NEVER, window: 0 }))
     }
 
     /// The connection of this end at this moment, for tests.
@@ -148,7 +150,7 @@ impl Endpoint for TcpEnd {
     }
 
     fn handle(&mut self, now: Time, input: Input<'_>, blank: &mut Payload, send: &mut SendPacket<'_>) -> Answer {
-        let TcpEnd { connection, reported } = self;
+        let TcpEnd { connection, reported, .. } = self;
         match input {
             Input::Packet(Payload::Tcp(segment)) => connection.handle_segment(now, segment),
             Input::Packet(_) => unreachable!("a packet of another transport"),
@@ -164,7 +166,7 @@ impl Endpoint for TcpEnd {
                 break;
             }
         }
-        state(connection, reported)
+        self.state()
     }
 
     fn answer(&mut self, now: Time, prompt: Prompt, payload: &mut Payload) -> Reply {
@@ -177,6 +179,19 @@ impl Endpoint for TcpEnd {
             (Prompt::More, payload) => self.send_further(now, payload),
             _ => Reply::Refused,
         }
+    }
+
+    fn state(&mut self) -> Answer {
+        self.window = self.connection.window();
+        Answer {
+            delivered: self.connection.delivered_bytes(),
+            window: Some(self.window),
+            wake: self.reported.report(self.connection.next_timeout()),
+        }
+    }
+
+    fn postpone(&mut self, now: Time) -> Option<Time> {
+        self.reported.postpone(now, self.connection.next_timeout())
     }
 
     fn acknowledged_bytes(&self) -> u64 {
@@ -222,8 +237,16 @@ impl TcpEnd {
         self.reply(answered)
     }
 
+    /// Answers a segment that is not predicted, or none is yet.
     #[inline(never)]
     fn answer_other(&mut self, now: Time, segment: &mut Segment) -> Reply {
+        if self.connection.predict() {
+            match self.connection.arrival(segment) {
+                Arrival::Data => return self.answer_data(now, segment),
+                Arrival::Acknowledgment => return self.answer_ack(now, segment),
+                Arrival::Other => {}
+            }
+        }
         let answered = self.connection.answer_other(now, segment);
         self.reply(answered)
     }
@@ -236,27 +259,32 @@ impl TcpEnd {
 
     #[inline(always)]
     fn reply(&mut self, answered: InPlace) -> Reply {
-        let TcpEnd { connection, reported } = self;
-        let sent = match answered {
-            InPlace::First(sent) => return Reply::First { sent },
-            InPlace::Acknowledged if reported.holds(connection.next_timeout()) => {
-                return Reply::Brief { sent: true, delivered: connection.delivered_bytes() };
-            }
-            InPlace::Acknowledged => Some(0),
-            InPlace::Nothing => None,
-            InPlace::One(sent) => Some(sent),
-        };
-        Reply::Whole { sent, answer: state(connection, reported) }
+        match answered {
+            InPlace::First(before) => Reply::First { before: u64::from(before) },
+            InPlace::Acknowledged if self.timer_is_known() => Reply::Sent { delivered: self.delivered() },
+            InPlace::Acknowledged => Reply::SentChanged { before: 0 },
+            InPlace::Nothing if self.state_is_known() => Reply::Quiet { delivered: self.delivered() },
+            InPlace::Nothing => Reply::QuietChanged,
+            InPlace::One(0) if self.state_is_known() => Reply::Sent { delivered: self.delivered() },
+            InPlace::One(before) => Reply::SentChanged { before: u64::from(before) },
+        }
     }
-}
 
-/// All that is asked of a connection after an input.
-#[inline(always)]
-fn state(connection: &Connection, reported: &mut ReportedWake) -> Answer {
-    Answer {
-        delivered: connection.delivered_bytes(),
-        window: Some(connection.window()),
-        wake: reported.report(connection.next_timeout()),
+    #[inline(always)]
+    fn delivered(&self) -> u64 {
+        self.connection.delivered_bytes()
+    }
+
+    /// Whether the caller knows when to ask of the timer.
+    #[inline(always)]
+    fn timer_is_known(&self) -> bool {
+        self.reported.covers(self.connection.next_timeout())
+    }
+
+    /// Whether the caller knows also the window.
+    #[inline(always)]
+    fn state_is_known(&self) -> bool {
+        self.window == self.connection.window() && self.timer_is_known()
     }
 }
 

@@ -71,22 +71,21 @@ impl Endpoint for UdpEnd {
         if !self.sender.is_idle() {
             return Reply::Refused;
         }
-        let sent = match (prompt, &*payload) {
+        match (prompt, &*payload) {
             (Prompt::Write(bytes), _) => {
                 let datagram = self.sender.send_now(bytes);
                 match payload {
                     Payload::Udp(before) => *before = datagram,
                     _ => replace(payload, datagram),
                 }
-                true
+                Reply::Sent { delivered: self.delivered }
             }
             (Prompt::Packet, Payload::Udp(datagram)) => {
                 self.delivered += u64::from(datagram.len);
-                false
+                Reply::Quiet { delivered: self.delivered }
             }
-            _ => return Reply::Refused,
-        };
-        Reply::Brief { sent, delivered: self.delivered }
+            _ => Reply::Refused,
+        }
     }
 
     fn has_finished(&self) -> bool {
@@ -138,16 +137,10 @@ mod tests {
             let written = alone.answer(Time::ZERO, Prompt::Write(Bytes::new(bytes)), &mut payload);
             other.act(Time::ZERO, Act::Write(Bytes::new(bytes)));
             let answer = other.handle(Time::ZERO, Input::Acted, &mut blank, &mut |sent, _| assert_eq!(*sent, payload));
-            assert_eq!(
-                (written, answer.wake),
-                (Reply::Brief { sent: true, delivered: answer.delivered }, Wake::Unchanged)
-            );
+            assert_eq!((written, answer.wake), (Reply::Sent { delivered: answer.delivered }, Wake::Unchanged));
             let answer = reader.handle(Time::ZERO, Input::Packet(&payload), &mut blank, &mut |_, _| panic!());
             let read = user.answer(Time::ZERO, Prompt::Packet, &mut payload);
-            assert_eq!(
-                (read, answer.wake),
-                (Reply::Brief { sent: false, delivered: answer.delivered }, Wake::Unchanged)
-            );
+            assert_eq!((read, answer.wake), (Reply::Quiet { delivered: answer.delivered }, Wake::Unchanged));
         }
         // A datagram that waits goes first, and does so when something arrives.
         alone.act(Time::ZERO, Act::Write(Bytes::new(7)));

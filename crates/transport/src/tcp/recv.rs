@@ -32,8 +32,8 @@ pub(super) struct Receiver {
     read: Option<u64>,
     /// Acknowledgments wait for the application to read.
     reads_late: bool,
-    /// Offset of the FIN, once seen.
-    fin: Option<u64>,
+    /// Offset of the FIN; [`NO_FIN`] until it is seen.
+    fin: u64,
     /// The size of the receive buffer, and the mask of the bits that a scaled window can have.
     buffer: u64,
     scale: u64,
@@ -78,6 +78,8 @@ enum Due {
     Alone,
 }
 
+/// An offset that no stream reaches.
+const NO_FIN: u64 = u64::MAX;
 /// The upper limit of an acknowledgment's delay, and the limit before the end of a burst has been seen.
 const MOST_DELAY: Duration = Duration::from_millis(200);
 const MOST_PATIENCE: Duration = Duration::from_millis(500);
@@ -99,7 +101,7 @@ impl Receiver {
             beyond: None,
             dsack: settings.dsack,
             blocks: blocks as u8,
-            fin: None,
+            fin: NO_FIN,
             buffer: settings.receive_buffer.get(),
             scale: u64::MAX,
             edge: 0,
@@ -236,13 +238,13 @@ impl Receiver {
     /// Returns the in-order payload bytes.
     #[inline]
     pub(super) fn delivered(&self) -> u64 {
-        self.next.saturating_sub(1) - u64::from(self.finished())
+        self.next.min(self.fin).saturating_sub(1)
     }
 
     /// Whether everything up to the FIN has arrived.
     #[inline]
     pub(super) fn finished(&self) -> bool {
-        self.fin.is_some_and(|fin| self.next > fin)
+        self.next > self.fin
     }
 
     /// Whether nothing is missing before what has arrived.
@@ -304,7 +306,7 @@ impl Receiver {
     /// Whether nothing is missing, and the application reads at once.
     #[inline]
     pub(super) fn is_plain(&self) -> bool {
-        self.is_gapless() && self.fin.is_none() && self.read.is_none()
+        self.beyond.is_none() && self.fin == NO_FIN && self.read.is_none()
     }
 
     /// Whether a segment with no flags but ACK and PSH is the next one, at an end that [`Receiver::is_plain`]: its
@@ -390,9 +392,9 @@ impl Receiver {
         let edge = self.right_edge() + u64::from(fin); // a FIN needs no window
         let (start, end) = (segment.seq, segment.end().min(edge));
         // Nothing comes after the FIN that was seen first.
-        let end = end.min(self.fin.map_or(end, |fin| fin + 1));
-        if fin && end == segment.end() && end > self.next {
-            self.fin.get_or_insert(end - 1);
+        let end = end.min(self.fin.saturating_add(1));
+        if fin && end == segment.end() && end > self.next && self.fin == NO_FIN {
+            self.fin = end - 1;
         }
         self.full = self.full.max(segment.len);
         if end <= self.next || start >= end {
@@ -503,13 +505,18 @@ impl Receiver {
     /// echoes of marks and timestamps.
     #[inline(always)]
     pub(super) fn fill(&self, now: Time, segment: &mut Segment, seq: u64, flags: Flags) {
+        segment.forget_syn();
+        self.fill_plain(now, segment, seq, flags);
+        segment.window = self.window();
+    }
+
+    /// As [`Receiver::fill`], at an end that [`Receiver::is_plain`], in place of a segment without a SYN.
+    #[inline(always)]
+    pub(super) fn fill_plain(&self, now: Time, segment: &mut Segment, seq: u64, flags: Flags) {
         segment.seq = seq;
         segment.ack = self.next;
-        segment.window = self.window();
+        segment.window = self.buffer & self.scale;
         segment.len = 0;
-        if segment.flags.has(Flags::SYN) {
-            segment.syn = None; // without the flag there are none, and their memory is not touched
-        }
         debug_assert!(segment.syn.is_none());
         segment.flags = if self.echo_mark { flags | Flags::ECE } else { flags };
         segment.ecn = Ecn::NotEct;
@@ -547,17 +554,25 @@ impl Receiver {
     /// A segment with an acknowledgment is sent.
     #[inline(always)]
     pub(super) fn on_acknowledged(&mut self) {
-        self.acked = self.next;
         if let Some(beyond) = &mut self.beyond {
             beyond.on_acknowledged();
             if beyond.is_empty() {
                 self.beyond = None; // the segments that follow need not look at it
             }
         }
-        self.pushed = 0;
-        self.quick = self.quick.saturating_sub(1);
         if self.read.is_some() {
             self.offered = self.window();
+        }
+        self.on_plainly_acknowledged();
+    }
+
+    /// As [`Receiver::on_acknowledged`], at an end that [`Receiver::is_plain`].
+    #[inline(always)]
+    pub(super) fn on_plainly_acknowledged(&mut self) {
+        self.acked = self.next;
+        self.pushed = 0;
+        if self.quick > 0 {
+            self.quick -= 1;
         }
         self.due = Due::No;
         self.timer = Time::MAX;

@@ -106,6 +106,14 @@ impl Segment {
         self.flags.0 & !Flags::PSH.0 == Flags::ACK.0 && self.sack.is_empty()
     }
 
+    /// Removes what a SYN says. Without its flag there is nothing, and the memory is not touched.
+    #[inline(always)]
+    pub(crate) fn forget_syn(&mut self) {
+        if self.flags.has(Flags::SYN) {
+            self.syn = None;
+        }
+    }
+
     /// The offset after the segment: payload, SYN and FIN count.
     #[inline]
     pub fn end(&self) -> u64 {

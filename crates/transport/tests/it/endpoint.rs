@@ -115,18 +115,16 @@ impl Ends {
         let (mut payload, mut prompt) = (Payload::Tcp(segment), Prompt::Packet);
         loop {
             let reply = self.ends[at].answer(now, prompt, &mut payload);
-            let sent = match reply {
-                Reply::Refused => panic!("an end refuses {prompt:?}"),
-                Reply::First { sent } => Some(sent),
-                Reply::Whole { sent, .. } => sent,
-                Reply::Brief { sent, .. } => sent.then_some(0),
-            };
-            if let (Some(sent_before), Payload::Tcp(segment)) = (sent, &payload) {
+            assert_ne!(reply, Reply::Refused, "an end refuses {prompt:?}");
+            if let (Some(sent_before), Payload::Tcp(segment)) = (reply.sent_before(), &payload) {
                 path.carry(now, at, *segment, sent_before);
             }
             match reply {
-                Reply::Whole { answer, .. } => self.take(at, answer),
-                Reply::Brief { delivered, .. } => self.answers[at].delivered = delivered,
+                Reply::QuietChanged | Reply::SentChanged { .. } => {
+                    let answer = self.ends[at].state();
+                    self.take(at, answer);
+                }
+                Reply::Quiet { delivered } | Reply::Sent { delivered } => self.answers[at].delivered = delivered,
                 _ => {
                     (payload, prompt) = (left_behind(path.sent.len() as u32 % 2), Prompt::More);
                     continue;
@@ -297,18 +295,29 @@ fn any_segment_may_be_answered_in_place() {
     }
 }
 
-/// A timer that stays where it is is not told again, one that expired is.
+/// A timer is told if it is due earlier than was told, or expired. One that moved to a later time is asked for.
 #[test]
-fn a_timer_is_told_when_it_changes() {
+fn a_timer_is_told_when_it_is_due_earlier() {
     let settings = Arc::new(Settings { handshake: false, ..settings() });
     let [mut end, _] = TcpEnd::pair(&settings, at(0), [EndOptions::default(); 2]);
-    let mut wake = |now, acts: &[Act], input| {
+    let wake = |end: &mut TcpEnd, now, acts: &[Act], input: Input<'_>| {
         acts.iter().for_each(|&act| end.act(now, act));
         end.handle(now, input, &mut left_behind(0), &mut |_, _| ()).wake
     };
-    assert_eq!(wake(at(0), &[], Input::Acted), Wake::Unchanged, "nothing is in flight");
-    let armed = wake(at(0), &[Act::Write(Bytes::new(1000))], Input::Acted);
-    assert_eq!(armed, Wake::At(at(1000)));
-    assert_eq!(wake(at(5), &[Act::Write(Bytes::new(1000))], Input::Acted), Wake::Unchanged);
-    assert_eq!(wake(at(1000), &[], Input::Timeout), Wake::At(at(3000)));
+    let write = [Act::Write(Bytes::new(1000))];
+    assert_eq!(wake(&mut end, at(0), &[], Input::Acted), Wake::Unchanged, "nothing is in flight");
+    assert_eq!(wake(&mut end, at(0), &write, Input::Acted), Wake::At(at(1000)));
+    for now in [5, 10] {
+        assert_eq!(wake(&mut end, at(now), &write, Input::Acted), Wake::Unchanged);
+    }
+    let mut acknowledge = |now, ack| {
+        let answer = Segment { seq: 1, ack, window: 1 << 16, flags: Flags::ACK, ..Segment::default() };
+        wake(&mut end, now, &[], Input::Packet(&Payload::Tcp(answer)))
+    };
+    assert_eq!(acknowledge(at(100), 1001), Wake::At(at(400)), "the first round trip, and four times its half");
+    assert_eq!(acknowledge(at(200), 2001), Wake::Unchanged);
+    let later = end.postpone(at(400)).expect("the acknowledgment started it anew");
+    assert!(later > at(400));
+    assert_eq!(end.postpone(later), None);
+    assert_eq!(wake(&mut end, later, &[], Input::Timeout), Wake::At(later + (later.since(at(200)) * 2)));
 }

@@ -159,7 +159,7 @@ impl Connection {
     /// Answers [`super::Arrival::Acknowledgment`] in place of `segment`.
     #[inline(always)]
     pub(crate) fn answer_ack(&mut self, now: Time, segment: &mut Segment) -> InPlace {
-        if self.take_plain(now, segment) { self.send_in_place(now, segment) } else { self.answer_other(now, segment) }
+        if self.take_plain(now, segment) { self.send_plain(now, segment) } else { self.answer_other(now, segment) }
     }
 
     /// Answers [`super::Arrival::Other`] in place of `segment`, as [`Connection::handle_segment`] and the first

@@ -25,12 +25,13 @@ impl Connection {
     /// whether `segment` was one. The effect is that of the general way; tests whose result is known are left out.
     #[inline]
     pub(super) fn handle_plain(&mut self, now: Time, segment: &Segment) -> bool {
+        self.predict();
         self.expects(segment) && self.take_plain(now, segment)
     }
 
     /// Returns how a segment is to be answered.
     #[inline(always)]
-    pub(crate) fn arrival(&mut self, segment: &Segment) -> Arrival {
+    pub(crate) fn arrival(&self, segment: &Segment) -> Arrival {
         if !self.expects(segment) {
             Arrival::Other
         } else if segment.len > 0 && self.prediction == Prediction::Data {
@@ -57,13 +58,22 @@ impl Connection {
         if !self.recv.ack_due() {
             return InPlace::Nothing;
         }
-        self.acknowledge(now, segment);
+        self.recv.fill_plain(now, segment, self.send.nxt(), Flags::ACK);
+        self.recv.on_plainly_acknowledged();
+        self.counters.segments_sent += 1;
         InPlace::Acknowledged
     }
 
     /// Writes the next segment, if any may go now, in place of `segment`.
     #[inline(always)]
     pub(crate) fn send_in_place(&mut self, now: Time, segment: &mut Segment) -> InPlace {
+        segment.forget_syn();
+        self.send_plain(now, segment)
+    }
+
+    /// The same in place of a segment without a SYN.
+    #[inline(always)]
+    pub(super) fn send_plain(&mut self, now: Time, segment: &mut Segment) -> InPlace {
         if self.prediction == Prediction::Acknowledgments && !self.recv.ack_due() {
             match self.send.next_full(now) {
                 NextFull::Unknown => {}
@@ -79,17 +89,24 @@ impl Connection {
 
     /// Whether `segment` is one of those that are predicted.
     #[inline(always)]
-    fn expects(&mut self, segment: &Segment) -> bool {
+    fn expects(&self, segment: &Segment) -> bool {
+        let predicted = self.prediction != Prediction::Unknown;
+        debug_assert!(!predicted || self.prediction == self.expected() || self.send.is_plain());
+        predicted && segment.is_plain() && self.recv.expects(segment)
+    }
+
+    /// Finds out which segments are plain, if that is not known. Returns whether it is known since then.
+    #[inline]
+    pub(crate) fn predict(&mut self) -> bool {
         if self.prediction == Prediction::Unknown {
-            self.prediction = self.predict();
+            self.prediction = self.expected();
+            return self.prediction != Prediction::Unknown;
         }
-        debug_assert!(self.prediction == self.predict() || self.send.is_plain());
-        self.prediction != Prediction::Unknown && segment.is_plain() && self.recv.expects(segment)
+        false
     }
 
     /// Returns which segments are plain at an end in this state.
-    #[inline(never)]
-    fn predict(&self) -> Prediction {
+    fn expected(&self) -> Prediction {
         let open = self.state == State::Established && !self.abandoned && self.probes_to_acknowledge == 0;
         if !open || self.marks.accurate.is_some() || !self.recv.is_plain() {
             Prediction::Unknown
@@ -141,9 +158,13 @@ impl Connection {
     /// Writes a full segment of new data, without a FIN, CWR or the counts of accurate ECN.
     #[inline(always)]
     fn write_full(&mut self, now: Time, segment: &mut Segment, seq: u64, push: bool) {
-        self.recv.fill(now, segment, seq, if push { Flags::ACK | Flags::PSH } else { Flags::ACK });
+        self.recv.fill_plain(now, segment, seq, if push { Flags::ACK | Flags::PSH } else { Flags::ACK });
         segment.len = self.send.mss();
         segment.ecn = self.marks.codepoint(0);
-        self.on_sent(now, segment.len);
+        self.recv.on_plainly_acknowledged();
+        self.recv.on_data_sent(now);
+        self.counters.segments_sent += 1;
+        self.counters.data_segments_sent += 1;
+        self.counters.data_bytes_sent += u64::from(segment.len);
     }
 }

@@ -101,17 +101,6 @@ impl Connection {
         if let Some(feedback) = &mut self.marks.accurate {
             segment.flags |= feedback.on_sent(false);
         }
-        self.on_sent(now, len);
-        self.counters.retransmitted_segments += u64::from(sent_before > 0);
-        if fin {
-            self.follow_teardown();
-        }
-        sent_before
-    }
-
-    /// A segment of the send half went out, with `len` bytes and an acknowledgment.
-    #[inline(always)]
-    pub(super) fn on_sent(&mut self, now: Time, len: u32) {
         self.recv.on_acknowledged();
         if len > 0 {
             self.recv.on_data_sent(now);
@@ -119,6 +108,11 @@ impl Connection {
         self.counters.segments_sent += 1;
         self.counters.data_segments_sent += u64::from(len > 0);
         self.counters.data_bytes_sent += u64::from(len);
+        self.counters.retransmitted_segments += u64::from(sent_before > 0);
+        if fin {
+            self.follow_teardown();
+        }
+        sent_before
     }
 
     /// A dummy segment of TCP Peach: a copy of data with the flag `DUMMY`.

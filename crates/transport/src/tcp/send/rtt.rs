@@ -14,7 +14,8 @@ pub(in crate::tcp) struct Rtt {
     estimator: Estimator,
     srtt: Duration,
     min: Duration,
-    min_at: Time,
+    /// Until when the minimum holds, unless it falls.
+    min_until: Time,
     rttvar: Duration,
     /// The least term for the variance, and the least time-out: [`RtoFloor`].
     least_variance: Duration,
@@ -51,7 +52,7 @@ impl Rtt {
             srtt: Duration::ZERO,
             rttvar: Duration::ZERO,
             min: Duration::ZERO,
-            min_at: Time::ZERO,
+            min_until: Time::ZERO,
             least_variance: floor(RtoFloor::Variance),
             least_rto: floor(RtoFloor::Total),
             base_rto: settings.initial_rto,
@@ -64,8 +65,8 @@ impl Rtt {
     #[inline(always)]
     pub(in crate::tcp) fn note_min(&mut self, now: Time, rtt: Duration) {
         let rtt = rtt.max(TINY);
-        if self.min.is_zero() || rtt <= self.min || now.since(self.min_at) > MIN_WINDOW {
-            (self.min, self.min_at) = (rtt, now);
+        if self.min.is_zero() || rtt <= self.min || now > self.min_until {
+            (self.min, self.min_until) = (rtt, now + MIN_WINDOW);
         }
     }
 
@@ -92,10 +93,11 @@ impl Rtt {
             }
             Estimator::Rfc6298 => {
                 self.estimate(rtt);
-                (self.rttvar * 4).max(floor).max(timer_tick)
+                let twice = self.rttvar.plus(self.rttvar);
+                twice.plus(twice).max(floor).max(timer_tick)
             }
         };
-        let rto = (self.srtt + variance).max(self.least_rto);
+        let rto = self.srtt.plus(variance).max(self.least_rto);
         self.base_rto = round_up(rto, timer_tick).min(max_rto);
         self.rto = self.base_rto;
         self.backoff = 0;

@@ -192,7 +192,7 @@ impl Sender {
             return NextFull::Waits;
         }
         let push = grouped && self.join_group(mss, waiting - mss, usable - mss);
-        let slot = self.board.send(now, mss, false, self.totals.delivered);
+        let slot = self.board.send_data(now, mss, self.totals.delivered);
         self.burst.sent += 1;
         if let Some(ns2) = &mut self.ns2 {
             ns2.on_new_data(now, slot.end(), out + 1);

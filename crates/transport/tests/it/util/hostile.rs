@@ -206,20 +206,16 @@ fn enter(end: &mut TcpEnd, now: Time, input: Input<'_>, wake: &mut Time, sent: &
 fn answer(end: &mut TcpEnd, now: Time, segment: Segment, wake: &mut Time, sent: &mut Vec<(Payload, u32)>) {
     let (mut payload, mut prompt) = (Payload::Tcp(segment), Prompt::Packet);
     loop {
-        match end.answer(now, prompt, &mut payload) {
-            Reply::Refused => panic!("an end refuses {prompt:?}"),
-            Reply::First { sent: sent_before } => sent.push((payload.clone(), sent_before)),
-            Reply::Brief { sent: is_sent, .. } => {
-                sent.extend(is_sent.then(|| (payload.clone(), 0)));
-                return;
-            }
-            Reply::Whole { sent: sent_before, answer } => {
-                sent.extend(sent_before.map(|sent_before| (payload.clone(), sent_before)));
-                if let Wake::At(at) = answer.wake {
-                    *wake = at;
-                }
-                return;
-            }
+        let reply = end.answer(now, prompt, &mut payload);
+        assert_ne!(reply, Reply::Refused, "an end refuses {prompt:?}");
+        sent.extend(reply.sent_before().map(|sent_before| (payload.clone(), sent_before)));
+        if matches!(reply, Reply::QuietChanged | Reply::SentChanged { .. })
+            && let Wake::At(at) = end.state().wake
+        {
+            *wake = at;
+        }
+        if !matches!(reply, Reply::First { .. }) {
+            return;
         }
         prompt = Prompt::More;
     }

@@ -216,6 +216,19 @@ impl Scoreboard {
     /// Sends the next `len` bytes, and the FIN after them if `fin`, when so many segments have been delivered.
     #[inline(always)]
     pub fn send(&mut self, now: Time, len: u64, fin: bool, delivered: u64) -> Slot {
+        let marks = control_marks(self.nxt, fin);
+        self.send_marked(now, len, marks, delivered)
+    }
+
+    /// As [`Scoreboard::send`], of data behind the SYN.
+    #[inline(always)]
+    pub fn send_data(&mut self, now: Time, len: u64, delivered: u64) -> Slot {
+        debug_assert!(self.nxt > 0);
+        self.send_marked(now, len, 0, delivered)
+    }
+
+    #[inline(always)]
+    fn send_marked(&mut self, now: Time, len: u64, marks: u8, delivered: u64) -> Slot {
         let slot = Slot {
             seq: self.nxt,
             sent_at: now,
@@ -223,7 +236,8 @@ impl Scoreboard {
             then: self.then(delivered),
             len: len as u16,
             transmissions: 1,
-            marks: control_marks(self.nxt, fin),
+            span: len as u16 + u16::from(marks != 0),
+            marks,
         };
         self.nxt = slot.end();
         self.sent_total += 1;
@@ -337,6 +351,7 @@ impl Scoreboard {
         let part = (una - slot.seq).min(u64::from(slot.len));
         slot.seq += part;
         slot.len -= part as u16;
+        slot.span -= part as u16;
     }
 
     /// Without SACK: sets the number of segments beyond the hole, one for each duplicate acknowledgment.

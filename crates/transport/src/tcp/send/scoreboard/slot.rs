@@ -21,6 +21,8 @@ pub(in crate::tcp::send) struct Slot {
     pub len: u16,
     /// How often it was sent.
     pub transmissions: u16,
+    /// Numbers that it takes: its payload's, and one of a SYN or FIN.
+    pub span: u16,
     pub marks: u8,
 }
 
@@ -57,7 +59,7 @@ impl Slot {
     /// Offset after the last byte; a SYN and a FIN count.
     #[inline]
     pub fn end(&self) -> u64 {
-        self.seq + u64::from(self.len) + u64::from(self.is(SYN | FIN))
+        self.seq + u64::from(self.span)
     }
 
     #[inline]

@@ -68,14 +68,18 @@ impl Sender {
             }
             return;
         }
-        let at = match (self.timer.kind, self.board.front()) {
-            (TimerKind::Probe | TimerKind::Reordering, Some(front)) => {
-                let due = front.sent_at + self.rtt.rto();
-                now + round_up(due.since(now).max(Duration::from_micros(1)), self.settings.timer_tick)
-            }
-            _ => now + self.rtt.rto(),
+        let wait = match self.timer.kind {
+            TimerKind::Probe | TimerKind::Reordering => self.rest_of_rto(now),
+            _ => self.rtt.rto(),
         };
-        self.timer.arm(TimerKind::Retransmission, at);
+        self.timer.arm(TimerKind::Retransmission, now.plus(wait));
+    }
+
+    /// The time until the oldest segment has been out for a time-out.
+    #[inline]
+    fn rest_of_rto(&self, now: Time) -> Duration {
+        let due = self.board.front().map_or(now, |front| front.sent_at + self.rtt.rto());
+        round_up(due.since(now).max(Duration::from_micros(1)), self.settings.timer_tick)
     }
 
     /// New data went out, the first in flight if `idle`.
