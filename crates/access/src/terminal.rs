@@ -203,7 +203,7 @@ impl Queue {
         self.let_go(done);
     }
 
-    /// The first `datagrams` of those that waited have left.
+    /// The first `datagrams` of the waiting datagrams have left.
     fn let_go(&mut self, datagrams: usize) {
         self.left += datagrams;
         if self.left == self.datagrams.len() {

@@ -199,7 +199,7 @@ impl Channel for HeldChannel {
         self.channel.attenuation(self.position(now))
     }
 
-    /// Of the next burst.
+    /// The estimate for the next burst.
     fn estimated_snr(&mut self, now: Time) -> Db {
         self.channel.estimated_snr(self.position(now))
     }

@@ -127,13 +127,13 @@ impl Normals {
         Normals { generators: Generators::new(rng), ahead: [[[0.0; LANES]; PAIRS]; 2], next: AHEAD }
     }
 
-    /// The next number.
+    /// The next normal number.
     #[inline]
     pub(crate) fn draw(&mut self) -> f32 {
         self.run(1).1[0]
     }
 
-    /// The next numbers, as many as there is room for.
+    /// The next normal numbers, as many as there is room for.
     #[inline]
     pub(crate) fn fill(&mut self, mut numbers: &mut [f32]) {
         while !numbers.is_empty() {

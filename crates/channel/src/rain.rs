@@ -100,7 +100,7 @@ impl RainTable {
         RainTable::constant(0.0)
     }
 
-    /// So many decibels at every elevation.
+    /// An attenuation of so many decibels at every elevation.
     fn constant(db: f64) -> RainTable {
         RainTable { rows: vec![(-90.0, db), (90.0, db)] }
     }

@@ -99,7 +99,7 @@ impl Way {
         }
     }
 
-    /// The other way.
+    /// The opposite way of the flow.
     pub(crate) fn back(self) -> Way {
         match self {
             Way::Forward => Way::Backward,

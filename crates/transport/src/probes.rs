@@ -11,14 +11,14 @@ pub struct ProbeRequest {
     pub drop_due: bool,
     /// These take the place of those that are not due yet.
     pub spread: Option<Spread>,
-    /// So many more are due now.
+    /// So many more probes are due now.
     pub add: u32,
 }
 
 /// Probes evenly spread over time, the first after one gap.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Spread {
-    /// How many.
+    /// The number of probes.
     pub count: u32,
     /// The time between two, above zero.
     pub gap: Duration,

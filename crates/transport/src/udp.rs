@@ -28,7 +28,7 @@ impl Datagram {
     }
 }
 
-/// The sending half.
+/// The sending half of UDP.
 #[derive(Debug, Default)]
 pub struct UdpSender {
     written: VecDeque<u32>,

@@ -68,7 +68,7 @@ impl AccessMethod {
         }
     }
 
-    /// The same, to be changed.
+    /// The options of the method, to be changed.
     pub fn entry_mut(&mut self) -> &mut dyn Kind {
         match self {
             AccessMethod::Own(method) => method.entry_mut(),

@@ -55,7 +55,7 @@ pub trait Backlogs {
     /// Whether data wait at a terminal.
     fn wait(&self, terminal: u32) -> bool;
 
-    /// Those that wait.
+    /// Returns the data that wait at a terminal.
     fn backlog(&self, terminal: u32) -> Backlog;
 }
 
@@ -116,7 +116,7 @@ enum Base {
 #[derive(Clone, Debug)]
 struct Terminal {
     weight: f64,
-    state: State,
+    state: TerminalState,
     /// The number of its connections so far; requests of former connections do not count.
     connection: u32,
     /// The last instant at which it had data.
@@ -133,7 +133,7 @@ struct Terminal {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
+enum TerminalState {
     Idle,
     Asked,
     Connected,
@@ -176,7 +176,7 @@ impl Ncc {
         };
         let terminal = |&weight: &f64| Terminal {
             weight,
-            state: State::Idle,
+            state: TerminalState::Idle,
             connection: 0,
             last_data: Time::ZERO,
             asked_at: Time::ZERO,
@@ -212,12 +212,12 @@ impl Ncc {
         let of_terminal = &mut self.terminals[number];
         of_terminal.last_data = now;
         match of_terminal.state {
-            State::Idle => {
-                (of_terminal.state, of_terminal.asked_at) = (State::Asked, now);
+            TerminalState::Idle => {
+                (of_terminal.state, of_terminal.asked_at) = (TerminalState::Asked, now);
                 self.setups.push(Reverse((now + round_trip * u64::from(self.setup_round_trips), terminal)));
             }
-            State::Asked if of_terminal.asked_at == now => {}
-            State::Asked | State::Connected => return,
+            TerminalState::Asked if of_terminal.asked_at == now => {}
+            TerminalState::Asked | TerminalState::Connected => return,
         }
         if self.demand.is_some() {
             let backlog = backlogs.backlog(terminal);
@@ -255,13 +255,13 @@ impl Ncc {
     /// Whether a terminal has a connection.
     #[cfg(test)]
     pub fn is_connected(&self, terminal: u32) -> bool {
-        self.terminals[terminal as usize].state == State::Connected
+        self.terminals[terminal as usize].state == TerminalState::Connected
     }
 
     /// Whether a terminal has slots in this frame.
     pub fn has_slots(&self, terminal: u32) -> bool {
         let Terminal { state, granted, .. } = &self.terminals[terminal as usize];
-        *state == State::Connected && *granted > 0
+        *state == TerminalState::Connected && *granted > 0
     }
 
     /// Whether no terminal is connected or requests a connection: no frame need be handled then.
@@ -277,9 +277,9 @@ impl Ncc {
             if backlogs.wait(number) {
                 terminal.last_data = now;
             } else if now.since(terminal.last_data) >= release_after {
-                terminal.state = State::Idle;
+                terminal.state = TerminalState::Idle;
             }
-            terminal.state == State::Connected
+            terminal.state == TerminalState::Connected
         });
     }
 
@@ -290,7 +290,7 @@ impl Ncc {
         {
             self.setups.pop();
             let terminal = &mut self.terminals[number as usize];
-            terminal.state = State::Connected;
+            terminal.state = TerminalState::Connected;
             terminal.connection += 1;
             terminal.last_data = now;
             terminal.credit = 0;
@@ -307,7 +307,7 @@ impl Ncc {
         let Some(demand) = &mut self.demand else { return };
         while let Some(request) = self.requests.pop_front_if(|request| request.due <= now) {
             let terminal = &self.terminals[request.terminal as usize];
-            if terminal.state == State::Connected && terminal.connection == request.connection {
+            if terminal.state == TerminalState::Connected && terminal.connection == request.connection {
                 let granted_since = terminal.granted_ever - request.granted_before;
                 demand.handle_request(request.terminal as usize, request.requested, granted_since);
             }
@@ -416,8 +416,8 @@ impl Ncc {
 
     fn need(&self, terminal: usize, backlog: Backlog, round_trip: Duration) -> Need {
         let granted = match self.terminals[terminal].state {
-            State::Connected => u64::from(self.terminals[terminal].granted),
-            State::Idle | State::Asked => 0,
+            TerminalState::Connected => u64::from(self.terminals[terminal].granted),
+            TerminalState::Idle | TerminalState::Asked => 0,
         };
         let base_bits = match self.base {
             Base::Rate(billionths) => billionths as f64 / BILLION as f64,

@@ -101,8 +101,8 @@ impl Share {
 }
 
 /// Water filling: moves the candidates that want no more than the level times their weight to the front, and computes
-/// the shares of the others. Returns the number of the former, and the slots of the others together; there is at least
-/// one other.
+/// the shares of the others. Returns the number of candidates at the front, and the slots of the others together; there
+/// is at least one other.
 fn fill(candidates: &mut [Candidate], available: u32) -> (usize, u32) {
     let (mut content, mut left) = (0, available);
     loop {

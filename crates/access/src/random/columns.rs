@@ -7,7 +7,7 @@ pub struct Columns {
     /// All columns, those that are free first.
     columns: Box<[u32]>,
     free: u32,
-    /// Of each column: its index there, where that is known.
+    /// The index of each column in `columns`, where that is known.
     index_of: Box<[u32]>,
     is_indexed: bool,
 }

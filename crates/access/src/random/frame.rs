@@ -22,7 +22,7 @@ pub struct RandomFrame {
     receiver: Receiver,
     layout: RandomLayout,
     blocks: Vec<Block>,
-    /// Those of each block, if all have slots on as many.
+    /// The carriers of each block, if all blocks have slots on as many.
     carriers: Option<Carriers>,
     bursts: Bursts,
     is_decoded: bool,
@@ -34,7 +34,7 @@ pub struct RandomFrame {
 pub struct RandomCounters {
     /// Bursts sent.
     pub offered_bursts: u64,
-    /// Those that shared their slot with another.
+    /// Bursts that shared their slot with another.
     pub collided_bursts: u64,
     /// Packets that arrived.
     pub decoded_packets: u64,

@@ -128,7 +128,7 @@ impl<S> Published<S> {
 }
 
 impl<S> Course<S> {
-    /// The same set everywhere.
+    /// The same parameter set along the whole course.
     pub(crate) fn of(set: &'static S) -> Course<S> {
         Course { legs: [(f64::NEG_INFINITY, set)].into(), warnings: Vec::new() }
     }

@@ -38,7 +38,7 @@ struct Band {
     /// How many numbers from index 0 on may differ from zero, at most a quarter of all; `None` if numbers outside these
     /// and `last` may too.
     first: Option<usize>,
-    /// So many of the last quarter, up to the last.
+    /// How many numbers up to the last index may differ from zero, at most a quarter of all.
     last: usize,
 }
 
@@ -88,7 +88,7 @@ pub(crate) fn index_of(number: usize) -> usize {
 }
 
 impl InverseFft {
-    /// Of a spectrum with so many numbers from the first on, and so many up to the last.
+    /// The transform of a spectrum in which `above` numbers from the first on and `below` up to the last are not zero.
     ///
     /// # Panics
     /// If `size` is not a power of two, or less than 128.
@@ -157,7 +157,7 @@ fn factors(p: usize, length: usize) -> Factors {
     all
 }
 
-/// Those of a group in rows.
+/// The factors of a group, taken out of rows.
 #[inline(always)]
 fn factors_of(rows: &[f32], group: usize) -> Factors {
     let n = rows.len() / 6;

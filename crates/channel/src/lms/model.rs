@@ -300,7 +300,7 @@ impl<S: Site, L: Level> Channel for FadingChannel<S, L> {
     }
 }
 
-/// Of which a period has eight samples a nanosecond apart.
+/// The largest Doppler shift: a period of it has eight samples a nanosecond apart.
 const MOST_DOPPLER_HZ: f64 = 125e6;
 /// The user moves, an aircraft perhaps: 3600 km/h.
 const MOST_SPEED: Speed = Speed::from_mps(1000.0);

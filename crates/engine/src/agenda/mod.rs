@@ -34,7 +34,7 @@ pub struct Livelock {
 pub struct Agenda {
     /// When the machines wake that wake for nearly every packet, `Time::MAX` for never.
     frequent: [Time; MOST_FREQUENT],
-    /// How many they are: the first machines, all of one phase.
+    /// How many machines wake often: the first machines, all of one phase.
     frequents: usize,
     /// Their phase, as the upper half of a rank.
     frequent_phase: u64,

@@ -204,11 +204,11 @@ pub struct Reception {
 /// How far the decoding of a packet is after a burst.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Decoding {
-    /// It is decoded now.
+    /// The packet is decoded now.
     Decoded,
     /// It needs more bits, or its fate was known before and the burst is redundant.
     Undecided,
-    /// It will never be decoded: this was its last transmission.
+    /// The packet will never be decoded: this was its last transmission.
     Failed,
 }
 
@@ -219,7 +219,7 @@ pub struct FeedbackMessage {
     pub process: u32,
     /// The tag of the burst.
     pub tag: u16,
-    /// What it says.
+    /// The receiver's answer.
     pub feedback: Feedback,
 }
 

@@ -21,7 +21,7 @@ struct Decision {
 }
 
 impl Decisions {
-    /// Of packets over these channels.
+    /// The decisions on packets over these channels.
     pub(super) fn of(channels: &[Box<dyn Channel>]) -> Decisions {
         Decisions(channels.iter().any(|channel| channel.decides()).then(BTreeMap::new))
     }

@@ -17,7 +17,7 @@ use crate::packet::{DropReason, PacketRef};
 pub(super) struct Fifo {
     limit: Limit,
     pub(super) delay: Duration,
-    /// What has not arrived, in order.
+    /// The packets that have not arrived, in order.
     pub(super) packets: Ring<Scheduled>,
     /// How many of `packets` have started; the others wait.
     pub(super) started: usize,
@@ -64,7 +64,7 @@ impl Fifo {
         self.next_arrival().into_iter().chain(start).min()
     }
 
-    /// What waits for the transmitter.
+    /// The packets that wait for the transmitter.
     #[inline]
     pub(super) fn waiting(&self) -> Backlog {
         Backlog { packets: self.packets.len() - self.started, bytes: self.waiting_bytes }
@@ -79,7 +79,7 @@ impl Fifo {
     /// Enters a packet; returns how many waited when it came, it included.
     ///
     /// # Errors
-    /// It finds the queue full.
+    /// The packet finds the queue full.
     #[inline(always)]
     pub(super) fn enqueue(
         &mut self,

@@ -42,7 +42,7 @@ impl Queued {
     /// A packet arrives. [`Queued::collect_dropped`] is due.
     ///
     /// # Errors
-    /// It is dropped at once.
+    /// The packet is dropped at once.
     #[inline(always)]
     pub(super) fn enqueue(&mut self, now: Time, packet: PacketRef) -> Result<(), DropReason> {
         self.scheduler.enqueue(now, packet)?;

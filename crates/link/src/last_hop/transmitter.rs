@@ -23,7 +23,7 @@ pub(super) struct Transmitter {
     stalled_since: Time,
     stalled: Duration,
     busy: Duration,
-    /// Of the bursts sent so far, the one being sent included.
+    /// Coded bits of the bursts sent so far, the one being sent included.
     pub(super) coded_bits: u64,
 }
 
@@ -94,7 +94,7 @@ impl Transmitter {
         self.end_stall(now);
     }
 
-    /// Of a pause: ends the burst that is being sent.
+    /// A pause ends the burst that is being sent.
     pub(super) fn cut(&mut self, now: Time) {
         self.busy = self.busy.saturating_sub(self.sent_until.since(now));
         self.sent_until = self.sent_until.min(now);

@@ -11,7 +11,7 @@ use crate::packet::PacketRef;
 pub(super) struct Waits {
     /// When the packets that wait came, by their handle.
     came: BTreeMap<u32, Time>,
-    /// Those whose first transmission has started, and how long they waited.
+    /// Packets whose first transmission has started, and how long they waited.
     started: VecDeque<(PacketRef, Duration)>,
 }
 

@@ -21,9 +21,9 @@ pub enum Lane {
 /// When the first packets of two queues arrived; `None` where nothing waits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Heads {
-    /// Of the Classic queue.
+    /// The arrival of the first packet in the Classic queue.
     pub classic: Option<Time>,
-    /// Of the low-latency queue.
+    /// The arrival of the first packet in the low-latency queue.
     pub low_latency: Option<Time>,
 }
 

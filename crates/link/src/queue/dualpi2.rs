@@ -143,7 +143,7 @@ pub struct DualPi2 {
     /// Likelihood of each lane that has not yet become a signal.
     classic_count: f64,
     low_count: f64,
-    /// Of the low-latency lane in overload: the same for drops.
+    /// The likelihood of a drop from the low-latency lane, in overload.
     low_drop_count: f64,
     /// Bytes that the Classic queue is owed, if above 0; weighted by the shares.
     credit: f64,
@@ -262,7 +262,7 @@ fn recur(count: &mut f64, likelihood: f64) -> bool {
     due
 }
 
-/// What is in L can be marked: ECT(1), or marked already.
+/// A packet of the low-latency queue can be marked: it is ECT(1), or marked already.
 fn mark(packet: &PacketRef) -> Decision {
     Decision::signal(packet, true)
 }

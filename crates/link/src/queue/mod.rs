@@ -107,11 +107,11 @@ pub trait QueueManager: Send {
 /// The fate of a packet. Only a packet whose [`Ecn::is_capable`] is marked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Decision {
-    /// It passes unchanged.
+    /// The packet passes unchanged.
     Pass,
-    /// It passes with a mark.
+    /// The packet passes with a mark.
     Mark,
-    /// It is dropped, for this reason.
+    /// The packet is dropped, for this reason.
     Drop(DropReason),
 }
 
@@ -128,7 +128,7 @@ pub struct Queue {
     packets: Packets,
     /// The packets beside those, of a manager that keeps two queues.
     low_latency: Option<Box<LowLatency>>,
-    /// Of all packets.
+    /// The bytes of all packets in the queue.
     bytes: u64,
     limit: Limit,
     max_wait: Option<Duration>,
@@ -152,7 +152,7 @@ impl Queue {
         }
     }
 
-    /// The same with a limit on the waiting time, beside that of its manager.
+    /// The queue with a limit on the waiting time, beside that of its manager.
     pub fn with_max_wait(mut self, limit: Option<Duration>) -> Queue {
         self.max_wait = self.max_wait.into_iter().chain(limit).min();
         self
@@ -346,7 +346,7 @@ impl Queue {
     }
 }
 
-/// Of a queue whose manager keeps two.
+/// The part of a queue whose manager keeps two.
 impl Queue {
     fn heads(&self) -> Heads {
         let low = self.low_latency.as_ref().and_then(|low| low.get(0));

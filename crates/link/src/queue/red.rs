@@ -60,7 +60,7 @@ impl Default for RedConfig {
     }
 }
 
-/// Both thresholds, in the unit of the lower one.
+/// Both thresholds of the average queue, in the unit of the lower one.
 #[derive(Clone, Copy, Debug)]
 struct Thresholds {
     min: Limit,

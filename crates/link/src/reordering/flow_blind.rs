@@ -23,7 +23,7 @@ use crate::packet::{FlowNumbers, PacketRef};
 #[derive(Debug)]
 pub(super) struct FlowBlind {
     capacity: usize,
-    /// Of each packet that has some, by its handle.
+    /// The numbers that a packet has in its flow, by its handle, if it has some.
     numbers: Vec<Option<FlowNumbers>>,
     terminals: Vec<Terminal>,
 }

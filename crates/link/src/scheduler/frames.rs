@@ -31,7 +31,7 @@ pub(super) fn check_frame(frame: u32, alpha: f64) -> Result<(), FieldError> {
 pub struct Frames {
     /// Coded bits of a frame.
     pub bits: u32,
-    /// How many frames.
+    /// The number of frames that are planned at once.
     pub count: u32,
 }
 

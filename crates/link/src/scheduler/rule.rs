@@ -272,7 +272,7 @@ struct Weights {
 }
 
 impl Weights {
-    /// So many weights are a block.
+    /// The number of weights in a block.
     const BLOCK: usize = 16;
 
     fn new(users: usize) -> Weights {
@@ -348,7 +348,7 @@ fn blocks(level: &[f64]) -> &[[f64; Weights::BLOCK]] {
 struct Arrivals {
     /// For each user: the instant in seconds, without a packet any; as many as weights.
     seconds: Vec<f64>,
-    /// For each user: the instant, without a packet `None`.
+    /// For each user: the arrival of its first packet, without a packet `None`.
     of_users: Vec<Option<Time>>,
     /// The sum of the instants in nanoseconds modulo 2^64, and their number.
     sum: u64,

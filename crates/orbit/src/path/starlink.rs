@@ -62,7 +62,7 @@ pub struct Parameters {
     pub source: String,
     /// The time between two epochs.
     pub epoch_s: f64,
-    /// The second of the minute at which the first begins.
+    /// The second of the minute at which the first epoch begins.
     pub first_s: f64,
     /// The shortest round trip.
     pub least_ms: f64,
@@ -78,7 +78,7 @@ pub struct Parameters {
     pub deviation_correlation_ms: f64,
     /// The probability of a burst of losses that comes with an epoch.
     pub burst_at_epoch: f64,
-    /// How long after the epoch's begin it comes.
+    /// How long after the epoch's begin the burst of losses comes.
     pub burst_after_s: f64,
     /// Bursts of losses elsewhere, for each second.
     pub bursts_per_s: f64,
@@ -205,7 +205,7 @@ impl Parameters {
         }
     }
 
-    /// Rates (in Mbit/s, from when) and single losses; the latter may happen in either direction.
+    /// The path's rates (in Mbit/s, from when) and its single losses, which may happen in either direction.
     fn measured(&self, rates: Vec<(Time, f64)>) -> Measured {
         let one_way = 1.0 - libm::sqrt(1.0 - self.loss);
         let loss = || LossOverTime::new(vec![(Time::ZERO, one_way)]).filter(|_| one_way > 0.0);

@@ -68,7 +68,7 @@ impl Stretch {
         Some((at(self.delay?), self.last_link.map(at)))
     }
 
-    /// The second of [`Stretch::delays`], also where there is no first.
+    /// The delay of the last link: the second of [`Stretch::delays`], also where there is no first.
     pub(super) fn last_link_delay(&self, now: Time) -> Option<Duration> {
         Stretch { delay: self.last_link, ..*self }.delays(now).map(|(delay, _)| delay)
     }

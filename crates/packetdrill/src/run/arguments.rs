@@ -81,7 +81,7 @@ pub(super) fn listed(call: &Call, at: usize) -> Result<i64, Stop> {
     }
 }
 
-/// Whether flags have this one.
+/// Whether the flags of a call have this one.
 pub(super) fn has_flag(flags: Option<&Expr>, flag: &str) -> bool {
     matches!(flags, Some(Expr::Symbols(names)) if names.iter().any(|name| name == flag))
 }

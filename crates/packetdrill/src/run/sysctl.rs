@@ -208,7 +208,7 @@ impl Stack {
             FastOpenRules { bits: 0x70403, key: cookie_key("a1a1a1a1-b2b2b2b2-c3c3c3c3-d4d4d4d4").unwrap_or((0, 0)) };
     }
 
-    /// Whether both differ only in options that new connections take.
+    /// Whether the settings of two stacks differ only in options that new connections take.
     pub fn differs_for_new_only(&self, other: &Stack) -> bool {
         let live = |stack: &Stack| {
             let mut table = stack.table.clone();

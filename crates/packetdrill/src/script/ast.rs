@@ -22,7 +22,7 @@ pub struct Event {
     pub line: u32,
     /// When.
     pub when: When,
-    /// What.
+    /// What happens or is expected.
     pub action: Action,
 }
 

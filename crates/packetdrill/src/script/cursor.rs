@@ -3,7 +3,7 @@
 use super::error::ScriptError;
 use super::lexer::{Token, TokenKind};
 
-/// Reads token after token. The grammar is in `parser.rs` and `packet.rs`.
+/// Reads a script token after token. The grammar is in `parser.rs` and `packet.rs`.
 pub(super) struct Parser {
     tokens: Vec<Token>,
     at: usize,

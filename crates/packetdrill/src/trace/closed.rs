@@ -64,7 +64,7 @@ pub fn closed_loop(recording: &Recording) -> Result<Compared, String> {
     Ok(best.expect("there is a phase"))
 }
 
-/// Both courses, and what of them differs beyond the tolerance.
+/// The courses of a recording and of our connection, and what differs between them beyond the tolerance.
 #[derive(Clone, Debug)]
 pub struct Compared {
     /// The recorded course.

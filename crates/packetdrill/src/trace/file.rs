@@ -11,7 +11,7 @@ use units::Time;
 /// A recorded conversation.
 #[derive(Debug)]
 pub struct Recording {
-    /// The first line.
+    /// The parameters of the scenario: the first line.
     pub header: Header,
     /// The events, in order.
     pub lines: Vec<Line>,

@@ -92,9 +92,9 @@ struct Replay<'a> {
     /// When the kernel's timestamps were first recorded.
     recorded: BTreeMap<u32, f64>,
     now: Time,
-    /// When our timer is due, and since when that is so.
-    armed: (Option<Time>, Time),
-    /// When the timer was due that fired last, and how late a kernel's may be; until what it sent is collected.
+    /// The next wake-up of the host, and since when it is this one.
+    host_wake: (Option<Time>, Time),
+    /// When the host's timer was due that fired last, and how late a kernel's may be; until what it sent is collected.
     fired: Option<(Time, Duration)>,
     /// The time of the SYN; the recording has only the end of the handshake.
     syn: Time,
@@ -125,7 +125,7 @@ struct OurSent {
     shape: Shape,
     push: bool,
     at: Time,
-    /// How much later a kernel may send it.
+    /// How much later a kernel may send the segment.
     late: Duration,
     stamp: Option<u32>,
     carried: bool,
@@ -150,7 +150,7 @@ impl<'a> Replay<'a> {
             stamps: BTreeMap::new(),
             recorded: BTreeMap::new(),
             now: Time::ZERO,
-            armed: (None, Time::ZERO),
+            host_wake: (None, Time::ZERO),
             fired: None,
             syn,
             differences: Vec::new(),
@@ -231,7 +231,7 @@ impl<'a> Replay<'a> {
     fn catch_up(&mut self, at: Time) {
         for _ in 0..MAX_WAKES {
             let Some(wake) = self.host.wake() else { return };
-            let late = lateness(wake.since(self.armed.1));
+            let late = lateness(wake.since(self.host_wake.1));
             if wake + late >= at {
                 return;
             }
@@ -252,15 +252,15 @@ impl<'a> Replay<'a> {
                 return;
             }
             self.now = self.now.max(at - RECORDING).max(wake);
-            self.fired = Some((wake, lateness(wake.since(self.armed.1))));
+            self.fired = Some((wake, lateness(wake.since(self.host_wake.1))));
             self.host.fire(self.now);
         }
     }
 
     fn collect(&mut self) {
         let wake = self.host.wake();
-        if wake != self.armed.0 {
-            self.armed = (wake, self.now);
+        if wake != self.host_wake.0 {
+            self.host_wake = (wake, self.now);
         }
         let fired = self.fired.take();
         while let Some(sent) = self.host.take_sent() {

@@ -100,7 +100,7 @@ pub(super) fn uncoded_warning(config: &ScenarioConfig, model: &dyn ChannelModel)
     })
 }
 
-/// How far the rate of the last hop may be from that of its symbols without a warning: a share of the latter.
+/// How far the rate of the last hop may be from that of its symbols without a warning: a share of the symbols' rate.
 const LARGEST_RATE_DIFFERENCE: f64 = 0.1;
 
 /// Returns a warning about a link budget whose symbols do not carry what the last hop sends: its Es/N0 is that of
@@ -118,7 +118,7 @@ pub(super) fn symbol_rate_warning(config: &ScenarioConfig) -> Option<String> {
     })
 }
 
-/// How far the speed of the fading may be from that of the moving user without a warning: a share of the latter.
+/// How far the speed of the fading may be from that of the moving user without a warning: a share of the user's.
 const LARGEST_SPEED_DIFFERENCE: f64 = 0.1;
 
 /// Returns a warning about a fading whose speed the user's course contradicts. A user that stays at a place may move

@@ -22,7 +22,7 @@ pub(super) type LawCell = Arc<OnceLock<TransmissionLaw>>;
 /// The laws of the last channels that were planned: plans of the same channel share one.
 #[derive(Debug, Default)]
 pub(super) struct Laws {
-    /// The last one comes first.
+    /// Laws by channel and request, the one that was asked for last first.
     kept: Mutex<VecDeque<(String, LawRequest, LawCell)>>,
 }
 

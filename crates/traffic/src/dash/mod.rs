@@ -156,7 +156,7 @@ impl Dash {
 /// A player and its server.
 pub(crate) struct DashSource {
     config: Dash,
-    /// Of the whole video.
+    /// The number of segments of the whole video.
     segments: u64,
     sizes: Box<dyn Rng + Send>,
     opened: Option<Time>,

@@ -6,7 +6,7 @@ use units::{Duration, Time};
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Player {
     now: Time,
-    state: State,
+    state: PlayerState,
     /// Media that has arrived and was not played.
     buffer: Duration,
     /// Play-out begins, and goes on after a stall, with this much media.
@@ -21,7 +21,7 @@ pub(crate) struct Player {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
+enum PlayerState {
     /// Before the first picture.
     Waiting,
     Playing,
@@ -36,7 +36,7 @@ impl Player {
         let none = Duration::ZERO;
         Player {
             now,
-            state: State::Waiting,
+            state: PlayerState::Waiting,
             buffer: none,
             startup,
             resume,
@@ -53,17 +53,17 @@ impl Player {
         let span = now.since(self.now);
         self.now = now;
         match self.state {
-            State::Waiting => self.waited += span,
-            State::Stalled => self.stalled += span,
-            State::Ended => {}
-            State::Playing => {
+            PlayerState::Waiting => self.waited += span,
+            PlayerState::Stalled => self.stalled += span,
+            PlayerState::Ended => {}
+            PlayerState::Playing => {
                 let played = span.min(self.buffer);
                 self.buffer = self.buffer.saturating_sub(played);
                 self.played += played;
                 if self.is_complete && self.buffer.is_zero() {
-                    self.state = State::Ended;
+                    self.state = PlayerState::Ended;
                 } else if span > played {
-                    self.state = State::Stalled;
+                    self.state = PlayerState::Stalled;
                     self.stalls += 1;
                     self.stalled += span.saturating_sub(played);
                 }
@@ -83,20 +83,20 @@ impl Player {
         self.advance(now);
         self.buffer += media;
         let least = match self.state {
-            State::Waiting => self.startup,
-            State::Stalled => self.resume,
-            State::Playing | State::Ended => return,
+            PlayerState::Waiting => self.startup,
+            PlayerState::Stalled => self.resume,
+            PlayerState::Playing | PlayerState::Ended => return,
         };
         if self.buffer >= least {
-            self.state = State::Playing;
+            self.state = PlayerState::Playing;
         }
     }
 
     /// Nothing more will arrive: it plays what there is.
     pub(crate) fn complete(&mut self) {
         self.is_complete = true;
-        if matches!(self.state, State::Waiting | State::Stalled) {
-            self.state = State::Playing;
+        if matches!(self.state, PlayerState::Waiting | PlayerState::Stalled) {
+            self.state = PlayerState::Playing;
         }
     }
 
@@ -126,11 +126,11 @@ impl Player {
     }
 
     pub(crate) fn has_started(&self) -> bool {
-        self.state != State::Waiting
+        self.state != PlayerState::Waiting
     }
 
     pub(crate) fn is_playing(&self) -> bool {
-        self.state == State::Playing
+        self.state == PlayerState::Playing
     }
 }
 

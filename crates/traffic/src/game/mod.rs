@@ -193,7 +193,7 @@ impl Game {
         GameSource {
             bound: self.bound,
             end: self.length.map_or(Time::MAX, |length| start + length),
-            state: State::Idle,
+            state: GameState::Idle,
             next: [start + phase, start],
             tickers: [updates, commands],
             written: [0; 2],
@@ -223,7 +223,7 @@ pub(crate) struct GameSource {
     bound: Duration,
     /// From when on nothing is sent.
     end: Time,
-    state: State,
+    state: GameState,
     /// The instant of the next packet.
     next: [Time; 2],
     tickers: [Ticker; 2],
@@ -239,7 +239,7 @@ pub(crate) struct GameSource {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum State {
+enum GameState {
     Idle,
     Open,
     Closing,
@@ -254,30 +254,30 @@ impl Source for GameSource {
             return None;
         }
         match self.state {
-            State::Idle => {
-                self.state = State::Open;
+            GameState::Idle => {
+                self.state = GameState::Open;
                 Some(Act::on_first(End::User, Action::Open))
             }
-            State::Open if self.next[0].min(self.next[1]) >= self.end => {
-                self.state = State::Closing;
+            GameState::Open if self.next[0].min(self.next[1]) >= self.end => {
+                self.state = GameState::Closing;
                 Some(Act::on_first(End::User, Action::Close))
             }
-            State::Open => Some(self.tick()),
-            State::Closing => {
-                self.state = State::Closed;
+            GameState::Open => Some(self.tick()),
+            GameState::Closing => {
+                self.state = GameState::Closed;
                 Some(Act::on_first(End::Server, Action::Close))
             }
-            State::Closed => None,
+            GameState::Closed => None,
         }
     }
 
     fn poll_timeout(&self) -> Option<Time> {
         match self.state {
             // The player opens with a command.
-            State::Idle => Some(self.next[1]),
-            State::Open => Some(self.next[0].min(self.next[1]).min(self.end)),
-            State::Closing => Some(self.end),
-            State::Closed => None,
+            GameState::Idle => Some(self.next[1]),
+            GameState::Open => Some(self.next[0].min(self.next[1]).min(self.end)),
+            GameState::Closing => Some(self.end),
+            GameState::Closed => None,
         }
     }
 
@@ -304,7 +304,7 @@ impl Source for GameSource {
 
     fn experience(&self, _now: Time, lost: [u64; 2]) -> Option<Experience> {
         let report = || report::report(self.written, &self.heard, lost, self.responses.clone());
-        (self.state != State::Idle).then(|| Experience::Game(report()))
+        (self.state != GameState::Idle).then(|| Experience::Game(report()))
     }
 
     fn sample(&self, _now: Time) -> AppSample {

@@ -155,7 +155,7 @@ impl Live {
             config: self.clone(),
             start,
             frames,
-            state: State::Idle,
+            state: CameraState::Idle,
             frame: 0,
             packets: VecDeque::new(),
         }
@@ -166,9 +166,9 @@ impl Live {
 pub(crate) struct LiveSource {
     config: Live,
     start: Time,
-    /// Of the whole video.
+    /// The number of frames of the whole video.
     frames: u64,
-    state: State,
+    state: CameraState,
     /// The next frame to be handed over.
     frame: u64,
     /// Payloads of the chunk that are still to be written, and when.
@@ -177,7 +177,7 @@ pub(crate) struct LiveSource {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum State {
+enum CameraState {
     Idle,
     Open,
     Closed,
@@ -191,22 +191,22 @@ impl Source for LiveSource {
             return None;
         }
         let action = match self.state {
-            State::Idle => {
-                self.state = State::Open;
+            CameraState::Idle => {
+                self.state = CameraState::Open;
                 Action::Open
             }
-            State::Open if self.packets.is_empty() && self.frame >= self.frames => {
-                self.state = State::Closed;
+            CameraState::Open if self.packets.is_empty() && self.frame >= self.frames => {
+                self.state = CameraState::Closed;
                 Action::Close
             }
-            State::Open => {
+            CameraState::Open => {
                 if self.packets.is_empty() {
                     self.hand_over(now);
                 }
                 let (_, payload) = self.packets.pop_front().expect("a chunk has packets");
                 Action::Write(payload)
             }
-            State::Closed => return None,
+            CameraState::Closed => return None,
         };
         Some(Act::on_first(End::Server, action))
     }
@@ -227,7 +227,7 @@ impl Source for LiveSource {
 
     fn experience(&self, now: Time, _lost: [u64; 2]) -> Option<Experience> {
         let report = || report::report(self.config.frame_time(), self.start, self.viewer.log(now));
-        (self.state != State::Idle).then(|| Experience::Live(report()))
+        (self.state != CameraState::Idle).then(|| Experience::Live(report()))
     }
 
     fn sample(&self, now: Time) -> AppSample {
@@ -241,13 +241,13 @@ impl LiveSource {
     /// When the server acts next.
     fn next_action(&self) -> Option<Time> {
         match self.state {
-            State::Idle => Some(self.start),
-            State::Open => match self.packets.front() {
+            CameraState::Idle => Some(self.start),
+            CameraState::Open => match self.packets.front() {
                 Some(&(at, _)) => Some(at),
                 None if self.frame >= self.frames => Some(self.captured(self.frames - 1)),
                 None => Some(self.captured(self.chunk_end() - 1)),
             },
-            State::Closed => None,
+            CameraState::Closed => None,
         }
     }
 

@@ -32,12 +32,12 @@ impl Playout {
 pub(super) struct Viewer {
     playout: Playout,
     start: Time,
-    /// Of the whole video.
+    /// The number of frames of the whole video.
     total: u64,
     /// Known frames from number `first` on; those long past are forgotten.
     frames: VecDeque<Frame>,
     first: u64,
-    state: State,
+    state: ViewerState,
     /// The next frame to be shown.
     head: u64,
     /// The latest frame of which all has arrived.
@@ -90,7 +90,7 @@ enum Fate {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
+enum ViewerState {
     /// Nothing has been shown.
     Waiting,
     /// The picture begins with a frame at an instant; it ends a stall that began at another.
@@ -101,7 +101,7 @@ enum State {
     },
     /// The head is due.
     Due(Time),
-    /// Nothing to show since then.
+    /// No frame to show since then.
     Stalled(Time),
     Ended,
 }
@@ -119,7 +119,7 @@ impl Viewer {
             total,
             frames: VecDeque::new(),
             first: 0,
-            state: State::Waiting,
+            state: ViewerState::Waiting,
             head: 0,
             newest: None,
             streamed: 0,
@@ -163,11 +163,11 @@ impl Viewer {
     /// The next instant at which it does something by itself.
     pub(super) fn poll_timeout(&self) -> Option<Time> {
         match self.state {
-            State::Beginning { at, .. } | State::Due(at) => Some(at),
-            State::Stalled(since) if self.log.sent >= self.total => {
+            ViewerState::Beginning { at, .. } | ViewerState::Due(at) => Some(at),
+            ViewerState::Stalled(since) if self.log.sent >= self.total => {
                 Some(since.max(self.captured(self.total - 1)) + PATIENCE)
             }
-            State::Waiting | State::Stalled(_) | State::Ended => None,
+            ViewerState::Waiting | ViewerState::Stalled(_) | ViewerState::Ended => None,
         }
     }
 
@@ -187,7 +187,7 @@ impl Viewer {
 
     fn handle_timeout(&mut self, now: Time) {
         match self.state {
-            State::Beginning { first, stalled, .. } => {
+            ViewerState::Beginning { first, stalled, .. } => {
                 self.log.stalled += stalled.map_or(Duration::ZERO, |since| now.since(since));
                 self.log.started.get_or_insert(now);
                 while self.head < first {
@@ -196,8 +196,8 @@ impl Viewer {
                 }
                 self.show(now);
             }
-            State::Due(_) => self.show(now),
-            State::Stalled(since) => match self.beginning(now, Some(since)) {
+            ViewerState::Due(_) => self.show(now),
+            ViewerState::Stalled(since) => match self.beginning(now, Some(since)) {
                 // Less than it waited for, but nothing comes after it.
                 Some(beginning) => self.state = beginning,
                 // The last frames never came: they are skipped, as others that are missing.
@@ -206,10 +206,10 @@ impl Viewer {
                     self.log.stalls -= 1;
                     self.log.skipped += missing;
                     self.log.frozen += now.since(since).min(self.playout.frame_time * missing);
-                    self.state = State::Ended;
+                    self.state = ViewerState::Ended;
                 }
             },
-            State::Waiting | State::Ended => {}
+            ViewerState::Waiting | ViewerState::Ended => {}
         }
     }
 
@@ -217,7 +217,7 @@ impl Viewer {
     fn show(&mut self, now: Time) {
         let time = self.playout.frame_time;
         if self.head >= self.total {
-            self.state = State::Ended;
+            self.state = ViewerState::Ended;
         } else if self.is_complete(self.head) {
             let latency = now.since(self.captured(self.head));
             let (rule, target) = (self.playout.catch_up.entry(), self.playout.latency);
@@ -233,14 +233,14 @@ impl Viewer {
             // Play-out never runs ahead of its target.
             let next = (now + time.mul_f64(1.0 / rate)).max(self.captured(self.head) + target);
             self.log.shown_time += next.since(now);
-            self.state = State::Due(next);
+            self.state = ViewerState::Due(next);
         } else if self.newest.is_some_and(|newest| newest > self.head) {
             self.skip();
             self.log.frozen += time;
-            self.state = State::Due(now + time);
+            self.state = ViewerState::Due(now + time);
         } else {
             self.log.stalls += 1;
-            self.state = State::Stalled(now);
+            self.state = ViewerState::Stalled(now);
         }
         self.forget();
     }
@@ -262,24 +262,24 @@ impl Viewer {
         }
         self.newest = self.newest.max(Some(number));
         self.state = match self.state {
-            State::Waiting => self.beginning(now, None).unwrap_or(self.state),
-            State::Stalled(since) if self.there() >= self.playout.resume || number + 1 == self.total => {
+            ViewerState::Waiting => self.beginning(now, None).unwrap_or(self.state),
+            ViewerState::Stalled(since) if self.there() >= self.playout.resume || number + 1 == self.total => {
                 self.beginning(now, Some(since)).unwrap_or(self.state)
             }
             // It is in time after all.
-            State::Beginning { first, stalled, .. }
+            ViewerState::Beginning { first, stalled, .. }
                 if (self.head..first).contains(&number) && self.due(number) >= now =>
             {
-                State::Beginning { at: self.due(number), first: number, stalled }
+                ViewerState::Beginning { at: self.due(number), first: number, stalled }
             }
             state => state,
         };
     }
 
     /// The picture begins with the first complete frame that may be shown yet; `None` without one.
-    fn beginning(&self, now: Time, stalled: Option<Time>) -> Option<State> {
+    fn beginning(&self, now: Time, stalled: Option<Time>) -> Option<ViewerState> {
         let first = self.ahead().next()?;
-        Some(State::Beginning { at: now.max(self.due(first)), first, stalled })
+        Some(ViewerState::Beginning { at: now.max(self.due(first)), first, stalled })
     }
 
     /// When a frame is as old as it should be.
@@ -340,22 +340,22 @@ impl Viewer {
         let buffer = self.there();
         let last = self.log.latencies.last().map(|&micros| Duration::from_micros(u64::from(micros)));
         match self.state {
-            State::Waiting if self.frames.is_empty() => (None, None),
-            State::Waiting => (Some(buffer), None),
-            State::Beginning { .. } | State::Due(_) => (Some(buffer), last),
-            State::Stalled(since) => (Some(buffer), last.map(|last| last + now.since(since))),
-            State::Ended => (None, None),
+            ViewerState::Waiting if self.frames.is_empty() => (None, None),
+            ViewerState::Waiting => (Some(buffer), None),
+            ViewerState::Beginning { .. } | ViewerState::Due(_) => (Some(buffer), last),
+            ViewerState::Stalled(since) => (Some(buffer), last.map(|last| last + now.since(since))),
+            ViewerState::Ended => (None, None),
         }
     }
 
     /// Returns the counts and times of play-out until `now`.
     pub(super) fn log(&self, now: Time) -> Log {
         let mut log = self.log.clone();
-        if let State::Stalled(since) | State::Beginning { stalled: Some(since), .. } = self.state {
+        if let ViewerState::Stalled(since) | ViewerState::Beginning { stalled: Some(since), .. } = self.state {
             log.stalled += now.since(since);
         }
         // What is shown, or stands still, beyond `now` does not count yet.
-        if let State::Due(next) = self.state {
+        if let ViewerState::Due(next) = self.state {
             let ahead = next.since(now);
             let fate = self.head.checked_sub(1).and_then(|last| self.frame(last)).map(|frame| frame.fate);
             let time = if fate == Some(Fate::Skipped) { &mut log.frozen } else { &mut log.shown_time };

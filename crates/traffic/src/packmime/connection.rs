@@ -30,7 +30,7 @@ enum Step {
     CloseServer,
     /// The response arrives at the user.
     AwaitResponse,
-    /// The user closes.
+    /// The user closes the connection.
     CloseUser,
     Done,
 }

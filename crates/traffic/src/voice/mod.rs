@@ -149,7 +149,7 @@ impl Voice {
             payload: Bytes::new(packets.packet.get() - u64::from(IPV4_UDP_HEADER_BYTES)),
             left: periods.as_mut().map_or(u64::MAX, |periods| periods.burst()),
             end: self.length.map_or(Time::MAX, |length| start + length),
-            state: State::Idle,
+            state: CallState::Idle,
             periods,
         }
     }
@@ -176,13 +176,13 @@ pub(crate) struct VoiceSource {
     payload: Bytes,
     /// Remaining packets of the talk-spurt.
     left: u64,
-    state: State,
+    state: CallState,
     /// Talk-spurts and pauses; `None` without pauses.
     periods: Option<Box<Periods>>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum State {
+enum CallState {
     Idle,
     Open,
     Closed,
@@ -194,27 +194,27 @@ impl Source for VoiceSource {
             return None;
         }
         let action = match self.state {
-            State::Idle => {
-                self.state = State::Open;
+            CallState::Idle => {
+                self.state = CallState::Open;
                 Action::Open
             }
-            State::Open if self.next >= self.end => {
-                self.state = State::Closed;
+            CallState::Open if self.next >= self.end => {
+                self.state = CallState::Closed;
                 Action::Close
             }
-            State::Open => {
+            CallState::Open => {
                 self.advance();
                 Action::Write(self.payload)
             }
-            State::Closed => return None,
+            CallState::Closed => return None,
         };
-        self.wake = if self.state == State::Closed { Time::MAX } else { self.next.min(self.end) };
+        self.wake = if self.state == CallState::Closed { Time::MAX } else { self.next.min(self.end) };
         Some(Act::on_first(End::Server, action))
     }
 
     fn poll_datagram(&mut self, now: Time) -> Option<(Bytes, Time)> {
         // The next packet and the end are later: both come after this one.
-        if self.state != State::Open || self.next != now || self.next >= self.end {
+        if self.state != CallState::Open || self.next != now || self.next >= self.end {
             return None;
         }
         self.advance();
@@ -223,7 +223,7 @@ impl Source for VoiceSource {
     }
 
     fn poll_timeout(&self) -> Option<Time> {
-        (self.state != State::Closed).then_some(self.wake)
+        (self.state != CallState::Closed).then_some(self.wake)
     }
 }
 

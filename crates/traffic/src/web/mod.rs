@@ -141,7 +141,7 @@ impl Web {
             main: self.main.is_random().then(|| streams("traffic.main")),
             objects: ObjectStreams::of(self, streams),
             reading: streams("traffic.reading"),
-            state: State::Closed,
+            state: PageState::Closed,
             wake: Time::ZERO + self.start + offset,
             connections: (0..self.connections).map(|_| Connection::default()).collect(),
             acts: VecDeque::new(),
@@ -158,7 +158,7 @@ impl Web {
 
 /// The state of the page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
+enum PageState {
     /// Before the first page.
     Closed,
     /// The user reads the page; the next click follows.
@@ -176,12 +176,12 @@ enum State {
 /// A browser and its server.
 pub(crate) struct WebSource {
     config: Arc<Web>,
-    /// Of the size of main objects, where it is random.
+    /// The random stream of the sizes of main objects, where these are random.
     main: Option<Box<dyn Rng + Send>>,
-    /// Where pages may have embedded objects.
+    /// The random streams of embedded objects, where pages may have some.
     objects: Option<Box<ObjectStreams>>,
     reading: Box<dyn Rng + Send>,
-    state: State,
+    state: PageState,
     /// The instant of the next click or request; [`Time::MAX`] without one.
     wake: Time,
     connections: Box<[Connection]>,
@@ -201,7 +201,7 @@ pub(crate) struct WebSource {
 
 /// The random streams of embedded objects.
 struct ObjectStreams {
-    /// Of their number and of their size, where these are random.
+    /// The streams of their number and of their sizes, where these are random.
     count: Option<Box<dyn Rng + Send>>,
     embedded: Option<Box<dyn Rng + Send>>,
     parsing: Box<dyn Rng + Send>,
@@ -300,18 +300,18 @@ impl Source for WebSource {
 impl WebSource {
     fn handle_wake(&mut self, now: Time) {
         match self.state {
-            State::Closed | State::Reading => {
-                self.state = State::Main;
+            PageState::Closed | PageState::Reading => {
+                self.state = PageState::Main;
                 self.clicked = now;
                 self.times.clicks += 1;
                 let object = self.config.main.draw_from(self.main.as_deref_mut());
                 self.send_request(now, 0, object);
             }
-            State::Parsing => {
-                self.state = State::Embedded;
+            PageState::Parsing => {
+                self.state = PageState::Embedded;
                 self.request_objects(now);
             }
-            State::Main | State::Embedded | State::Done => unreachable!("only the network wakes who waits"),
+            PageState::Main | PageState::Embedded | PageState::Done => unreachable!("only the network wakes who waits"),
         }
     }
 
@@ -353,7 +353,7 @@ impl WebSource {
 
     /// All requested objects have arrived at the user.
     fn handle_complete(&mut self, now: Time) {
-        if self.state == State::Main
+        if self.state == PageState::Main
             && let Some(streams) = &mut self.objects
         {
             let law = self.config.objects.entry();
@@ -362,7 +362,7 @@ impl WebSource {
                 None => law.constant().expect("a number that is drawn has a stream"),
             };
             if self.left > 0 {
-                self.state = State::Parsing;
+                self.state = PageState::Parsing;
                 let parsing = exponential(&mut *streams.parsing, self.config.parsing.as_secs_f64());
                 self.wake = now + Duration::from_secs_f64(parsing);
                 return;
@@ -415,10 +415,10 @@ impl WebSource {
         // All responses have arrived: the memory of the queues is freed while the user reads.
         self.connections.iter_mut().for_each(|connection| connection.waiting = VecDeque::new());
         if self.config.pages.is_some_and(|pages| self.times.load_times.as_slice().len() as u64 >= u64::from(pages)) {
-            self.state = State::Done;
+            self.state = PageState::Done;
             self.close(now);
         } else {
-            self.state = State::Reading;
+            self.state = PageState::Reading;
             let reading = exponential(&mut *self.reading, self.config.reading.as_secs_f64());
             self.wake = now + Duration::from_secs_f64(reading);
         }

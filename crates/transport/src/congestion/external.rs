@@ -12,7 +12,7 @@ use units::{BitRate, Ecn, FieldError, Time};
 
 use super::{
     AckSample, Answer, Congestion, CongestionController, Control, Event, FindControl, Growth, Kind, MOST_SEGMENTS,
-    MakeControl, Needs, Start, View, Window, share,
+    MakeControl, Needs, Start, View, Window, share_of_window,
 };
 
 /// A controller that a script has registered.
@@ -67,12 +67,12 @@ impl Kind for ExternalConfig {
         self.maker.supply("controller", &self.name, find)
     }
 
-    /// Nothing is promised.
+    /// A user's controller promises nothing of its growth.
     fn growth(&self) -> Growth {
         Growth::Delay
     }
 
-    /// It may.
+    /// A user's controller may set a timer.
     fn has_timer(&self) -> bool {
         true
     }
@@ -136,7 +136,7 @@ impl External {
     }
 
     fn reduce(&mut self, congestion: &Congestion, answer: &Answer) {
-        let half = share(congestion.from, 0.5);
+        let half = share_of_window(congestion.from, 0.5);
         let most = congestion.from.max(2);
         let threshold = answer.threshold.map_or(half, |threshold| (threshold as u32).clamp(2, most));
         if !self.needs.drives {

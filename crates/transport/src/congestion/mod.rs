@@ -299,8 +299,8 @@ fn check_beta(beta: f64) -> Result<(), FieldError> {
     ))
 }
 
-/// The whole segments in a share of a window, at least 2.
-fn share(segments: u32, beta: f64) -> u32 {
+/// Returns the whole segments in a share of a window, at least 2.
+fn share_of_window(segments: u32, beta: f64) -> u32 {
     ((f64::from(segments) * beta) as u32).max(2)
 }
 

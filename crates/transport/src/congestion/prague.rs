@@ -27,7 +27,7 @@ use units::{BitRate, Duration, Ecn, FieldError, Time};
 use super::marked_fraction::{Fraction, Part, check_gain};
 use super::{
     AckSample, Cause, Congestion, CongestionController, CongestionState, Event, Kind, Needs, Start, Window, bit_rate,
-    check_beta, share,
+    check_beta, share_of_window,
 };
 
 /// Scalable control for L4S: reduces by the fraction of marks, keeps a queue that marks early nearly empty.
@@ -84,7 +84,7 @@ struct Reduced {
     at: Time,
     /// SND.NXT at that instant.
     nxt: u64,
-    /// The window before.
+    /// The window before the reduction.
     from: u32,
 }
 
@@ -133,7 +133,7 @@ impl Prague {
     fn threshold(&self, congestion: &Congestion) -> u32 {
         let last = self.reduced.filter(|last| congestion.now.since(last.at) < self.virtual_rtt());
         let from = last.filter(|_| congestion.cause == Cause::Loss).map_or(congestion.from, |last| last.from);
-        share(from, self.config.beta).min(congestion.from).max(2)
+        share_of_window(from, self.config.beta).min(congestion.from).max(2)
     }
 }
 

@@ -8,19 +8,19 @@ use units::{Duration, Time};
 /// The connections of a flow one after the other, as one end has seen them.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Lifetime {
-    /// The first that ended before its application did.
+    /// The first connection that ended before its application did.
     pub ended: Option<Ended>,
-    /// How many ended so.
+    /// How many connections ended so.
     pub ends: u64,
-    /// The last has ended so, and something was left to send or to arrive.
+    /// The last connection has ended so, and something was left to send or to arrive.
     pub is_cut_off: bool,
     /// Connections that the application opened after one had ended.
     pub reopened: u64,
-    /// When the last of them was opened.
+    /// When the last of the reopened connections was opened.
     pub(super) reopened_at: Option<Time>,
     /// From the opening of each to the first data that arrived at the end that opened it, all together.
     pub resumption: Duration,
-    /// How many of them have had data.
+    /// How many of the reopened connections have had data.
     pub resumptions: u64,
     /// Addresses of the other end that this end has validated after a change (RFC 9000 section 9.3).
     pub migrations: u64,

@@ -163,8 +163,8 @@ impl SentPackets {
         self.app_limited_until = Some((self.delivered + u64::from(self.in_flight)).max(1));
     }
 
-    /// One past the newest packet known to have arrived, and the number of the next: a round trip is over when the
-    /// former passes what the latter was.
+    /// One past the newest packet known to have arrived, and the number of the next packet: a round trip is over when
+    /// the first passes what the second was at its begin.
     pub fn span(&self) -> (u64, u64) {
         (self.arrived_to, self.next)
     }

@@ -8,7 +8,7 @@ pub(super) struct Received {
     next: u64,
     /// Ranges beyond `next` by their first bytes; they neither touch nor overlap.
     ahead: BTreeMap<u64, u64>,
-    /// How many pieces have arrived of which not all was there in order.
+    /// How many pieces of the stream have arrived of which not all was there in order.
     pub pieces: u64,
     /// Where the stream ends, once that is known.
     pub last: Option<u64>,

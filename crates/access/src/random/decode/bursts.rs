@@ -143,7 +143,7 @@ impl<T: Table + ?Sized> Left<'_, T> {
         self.slots
     }
 
-    /// Those of all slots.
+    /// The bursts of all slots, slot by slot.
     #[inline(always)]
     pub(super) fn all(&self) -> impl Iterator<Item = Slot> {
         self.table.all()[..self.slots].iter().map(|&word| Slot(word))
@@ -266,7 +266,7 @@ impl Bursts {
     }
 }
 
-/// What is done with packets whose slots are known in one way or another.
+/// Work on the packets of a frame, whatever kind of [`Slots`] their slots are known by.
 pub(super) trait Work {
     /// `lost`: the packets that are not decoded, to be written.
     fn with<'a>(self, slots: &impl Slots<'a>, left: Left<'_, impl Table + ?Sized>, lost: &mut Vec<u32>);
@@ -287,7 +287,7 @@ pub(super) trait Slots<'a> {
     /// The number of packets.
     fn packets(&self) -> usize;
 
-    /// How many slots each has, or 0 if their numbers differ.
+    /// The number of slots of each packet, or 0 if packets differ in it.
     fn each(&self) -> usize;
 
     /// All packets with their slots.
@@ -296,10 +296,10 @@ pub(super) trait Slots<'a> {
         (0..self.packets() as u32).map(|packet| (packet, self.of(packet)))
     }
 
-    /// Those of a packet.
+    /// The slots of a packet.
     fn of(&self, packet: u32) -> &'a [u32];
 
-    /// Those of the packet at a place.
+    /// The slots of the packet at a place.
     #[inline(always)]
     fn at(&self, place: Place) -> &'a [u32] {
         self.of(place.packet())
@@ -319,13 +319,13 @@ impl<'a, const N: usize> Each<'a, N> {
     }
 }
 
-/// The same number of each packet.
+/// The slots of packets that have as many each.
 struct Regular<'a> {
     each: usize,
     slot_of: &'a [u32],
 }
 
-/// Different numbers.
+/// The slots of packets of which some have more than others.
 struct Irregular<'a> {
     starts: &'a [u32],
     slot_of: &'a [u32],

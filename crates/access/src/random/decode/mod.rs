@@ -119,7 +119,7 @@ struct Found<'b> {
     packets: &'b mut [u32],
     count: usize,
     is_found: &'b mut [bool],
-    /// How often one was found that had been found.
+    /// How often a packet was found that had been found before.
     again: usize,
 }
 
@@ -193,7 +193,7 @@ struct Decoding<'b, S> {
     looks: usize,
     waiting: &'b mut Waiting,
     neighbours: &'b mut Neighbours,
-    /// Those that wait at the end.
+    /// The packets that wait at the end.
     lost: &'b mut Vec<u32>,
 }
 
@@ -276,7 +276,8 @@ impl<'a, 'b, S: Slots<'a>> Decoding<'b, S> {
             neighbours.decoded.clear();
             for &packet in &neighbours.found {
                 let is_decodable = rule.is_decodable(packet, slots.of(packet));
-                neighbours.states[packet as usize] = if is_decodable { State::Decoded } else { State::Waiting };
+                neighbours.states[packet as usize] =
+                    if is_decodable { PacketState::Decoded } else { PacketState::Waiting };
                 if is_decodable {
                     neighbours.decoded.push(packet);
                 }
@@ -289,7 +290,7 @@ impl<'a, 'b, S: Slots<'a>> Decoding<'b, S> {
                 rule.subtract(packet, slots.of(packet));
             }
         }
-        lost.retain(|&packet| neighbours.states[packet as usize] != State::Decoded);
+        lost.retain(|&packet| neighbours.states[packet as usize] != PacketState::Decoded);
         is_complete
     }
 }
@@ -301,14 +302,14 @@ struct Neighbours {
     first: Vec<u32>,
     /// Of each burst: its packet, and the burst that comes next in its slot, or [`NONE`].
     bursts: Vec<(u32, u32)>,
-    states: Vec<State>,
+    states: Vec<PacketState>,
     /// Those that were decoded in an iteration, and those that share a slot with them.
     decoded: Vec<u32>,
     found: Vec<u32>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
+enum PacketState {
     Waiting,
     /// To be looked at.
     Found,
@@ -322,12 +323,12 @@ impl Neighbours {
     /// Begins with the packets that wait, and an empty list of decoded ones.
     fn begin<'a>(&mut self, slots: &impl Slots<'a>, waiting: &[u32]) {
         self.states.clear();
-        self.states.resize(slots.packets(), State::Decoded);
+        self.states.resize(slots.packets(), PacketState::Decoded);
         self.decoded.clear();
         self.first.clear();
         self.bursts.clear();
         for &packet in waiting {
-            self.states[packet as usize] = State::Waiting;
+            self.states[packet as usize] = PacketState::Waiting;
             for &slot in slots.of(packet) {
                 if slot as usize >= self.first.len() {
                     self.first.resize(slot as usize + 1, NONE);
@@ -345,8 +346,8 @@ impl Neighbours {
         for slot in decoded.iter().flat_map(|&packet| slots.of(packet)).filter(|&&slot| may_help(slot)) {
             let mut burst = first.get(*slot as usize).copied().unwrap_or(NONE);
             while let Some(&(packet, next)) = bursts.get(burst as usize) {
-                if states[packet as usize] == State::Waiting {
-                    states[packet as usize] = State::Found;
+                if states[packet as usize] == PacketState::Waiting {
+                    states[packet as usize] = PacketState::Found;
                     found.push(packet);
                 }
                 burst = next;

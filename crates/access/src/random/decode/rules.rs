@@ -105,7 +105,7 @@ impl Information {
         Information { es_n0, table, known: 1 }
     }
 
-    /// Of slots with so many bursts and fewer.
+    /// The information of a burst in slots with so many bursts and fewer.
     pub(super) fn up_to(&mut self, bursts: u32) -> &[i64] {
         let entries = bursts as usize + 1;
         if entries > self.table.len() {
@@ -134,7 +134,7 @@ impl Information {
 
 /// A table of [`Information`].
 pub(super) trait ByBursts {
-    /// Of a slot with so many bursts, which are in the table.
+    /// The information of a burst in a slot with so many, which the table has.
     fn of(&self, bursts: u32) -> i64;
 }
 

@@ -26,7 +26,7 @@ impl Place {
 #[derive(Clone, Copy, Debug)]
 struct Group {
     waiting: u64,
-    /// Those that were found last.
+    /// The packets that were found last.
     found: u64,
 }
 

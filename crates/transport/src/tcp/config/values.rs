@@ -149,7 +149,7 @@ pub enum FastOpenMode {
     Bare,
 }
 
-/// The words for the latter two.
+/// The words of a scenario for [`FastOpenMode::Cached`] and [`FastOpenMode::Bare`].
 const CACHED: &str = "cached";
 const BARE: &str = "no-cookie";
 
