@@ -134,7 +134,7 @@ def _expected(what: str, value: object) -> str:
         wanted = ", fewer values are expected" if what == "trailing characters" else f": {what}"
         return f"{reprlib.repr(value)} was given{wanted}"
     scalar = _SCALAR.fullmatch(kinds["found"])
-    # Of a list the one that is wrong.
+    # Of a list the entry that is wrong.
     told = scalar["value"] if scalar and isinstance(plain(value), list) else reprlib.repr(value)
     if size := re.search(r"(?:size|length) (\d+)$", kinds["wanted"]):
         return f"{told} was given, {size[1]} values are expected"

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from transorbit import _core
 
-# Of a summary whose flows are indented.
+# The most flows of a summary that indents them.
 _INDENTED_FLOWS = 100
 # Where they stand in the text of a summary without any.
 _NO_FLOWS = '\n  "flows": []'

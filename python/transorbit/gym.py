@@ -31,9 +31,9 @@ __all__ = ["ControllerEnv", "SchedulerEnv"]
 _NAME = "transorbit.gym"
 _MOST_SEEDS = 2**31
 _LEAST_BPS = 10_000.0
-# Of an interval.
+# The share of an interval that rounding errors may leave at the end of a run.
 _REST = 1e-6
-# Bounds of what is observed.
+# The largest observation.
 _MOST = np.float32(1e9)
 
 # One download over a bottleneck: as little as there can be to control.

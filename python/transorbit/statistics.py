@@ -215,7 +215,7 @@ def kolmogorov_smirnov(a: ArrayLike, b: ArrayLike) -> float:
     first, second = np.sort(_floats(a)), np.sort(_floats(b))
     if not len(first) or not len(second):
         raise ValueError("a sample is empty")
-    # They are sorted to the end.
+    # NaN are sorted to the end.
     if np.isnan(first[-1]) or np.isnan(second[-1]):
         return math.nan
     at = np.concatenate([first, second])

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from rich.table import Table
     from rich.text import Text
 
-# Where nobody looks: no line is broken.
+# The width of a table where nobody looks: no line is broken.
 _ENDLESS = 10_000
 # A heading is not broken into lines shorter than this.
 _SHORT = 10
@@ -64,6 +64,11 @@ def table(columns: Sequence[Column | str], rows: Iterable[Sequence[object]]) -> 
             grid.add_row(*(_plain(row[index]) for index in part))
         lines += [*([""] if lines else []), *_lines(grid)]
     return lines
+
+
+def print_table(columns: Sequence[Column | str], rows: Iterable[Sequence[object]]) -> None:
+    """Print the lines of a table."""
+    print("\n".join(table(columns, rows)))
 
 
 def _fitted(column: Column, cells: Sequence[str]) -> tuple[str, int]:

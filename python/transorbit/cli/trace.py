@@ -14,7 +14,7 @@ from transorbit import _numbers
 from transorbit.cli import parse
 from transorbit.cli.common import Csv, Plot, Title, Width, check_plot, examples, write_csv, write_plot, write_text
 from transorbit.cli.errors import UsageError
-from transorbit.cli.tables import Column, facts
+from transorbit.cli.tables import Column, facts, print_table
 from transorbit.cli.tables import table as _table
 
 if TYPE_CHECKING:
@@ -264,7 +264,7 @@ def calibrate(
         [row["parameter"], *(_numbers.number(row[name]) for name in ("value", "low", "high")), row["unit"]]
         for row in fit.intervals.iter_rows(named=True)
     ]
-    print("\n".join(_table(["", "value", "95 % from", "to", Column("unit", words=True)], rows)))
+    print_table(["", "value", "95 % from", "to", Column("unit", words=True)], rows)
     if out:
         print(f'written: {out}\n  path = {{ kind = "starlink", file = "{out}" }}')
 

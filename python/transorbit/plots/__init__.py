@@ -50,10 +50,10 @@ OF_ACCESS = _figures.load(_figures.OF_ACCESS)
 ALL = OF_SERIES | OF_USERS | OF_ACCESS
 #: Those that are drawn when asked for: they can be told what to show.
 CLOSE = _figures.load(_figures.CLOSE)
-# Those that need a number of something.
+# Figures that need a number of something.
 _NEEDS = {"access-times": access.TIMES, "goodput-by-user": users.USERS, "completion": users.ENDED}
 
-# What the values of options are.
+# The readers of the options of figures.
 _GIVEN: dict[str, Callable[[str, object], object]] = {
     "width": above_zero,
     "title": text,

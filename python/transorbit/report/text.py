@@ -10,7 +10,7 @@ from transorbit._numbers import on_page as number
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-# Of rates and delays.
+# The digits of rates and delays in a report.
 _DIGITS = 4
 # A figure's numbers that a page carries: some megabytes.
 _MOST_NUMBERS = 100_000

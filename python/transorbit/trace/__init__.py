@@ -150,7 +150,7 @@ def summary(table: pl.DataFrame) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=names, orient="row")
 
 
-# So many that a per mille of the time is told.
+# The instants of a summary: so many that a per mille of the time is told.
 _INSTANTS = 20_000
 
 

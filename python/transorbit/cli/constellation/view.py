@@ -78,7 +78,7 @@ def coverage(
             for row in table.iter_rows(named=True)
         ]
         header = ["latitude (deg)", "in view", "from", "1 or more", "2 or more", "4 or more", "highest, mean (deg)"]
-        print("\n".join(tables.table(header, rows)))
+        tables.print_table(header, rows)
     write_csv(table, csv)
     if plot:
         from transorbit import plots
@@ -140,7 +140,7 @@ def passes(
         header = ["satellite", "rise (s)", "highest (s)", "set (s)", "at (deg)", "from (km)"]
         header[1:1] = ["highest (UTC)"] if epoch else []
         if rows:
-            print("\n".join(tables.table(header, rows)))
+            tables.print_table(header, rows)
             print(f"\n{counted(len(rows), 'pass', 'passes')}")
         else:
             highest, at_s = to.constellation.best_elevation(sky, where, start_s=start_s, duration_s=duration_s)
