@@ -32,7 +32,7 @@ fn three() -> u32 {
     3
 }
 
-/// That of the scheme of a scenario that chooses none.
+/// The payload of the scheme of a scenario that chooses none.
 fn default_payload() -> u32 {
     RandomAccess::default().entry().payload_bits()
 }

@@ -321,7 +321,7 @@ impl HarqCounters {
         self.finished_bits += bits;
     }
 
-    /// A burst of a packet whose fate was known before.
+    /// The bits of a burst count whose packet's fate was known before.
     pub(crate) fn on_discarded(&mut self, bits: u64) {
         self.finished_bits += bits;
     }

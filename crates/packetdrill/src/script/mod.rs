@@ -1,4 +1,4 @@
-//! The language: text to tokens to a [`Script`].
+//! The language: characters to tokens to a syntax tree, the [`Script`].
 //!
 //! A file is `[--options] [`set-up command`] events [`clean-up command`]`; an event is a time and an action. Constructs
 //! that a transport alone cannot express (UDP, ICMP, Fast Open …) are reported as unsupported, not as errors.

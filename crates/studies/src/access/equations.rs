@@ -54,7 +54,7 @@ pub struct AddedDelay {
     round_trip: String,
 }
 
-/// Equations 1 and 2.
+/// The fewest users with whom dedicated access carries no more: equations 1 and 2.
 pub(crate) fn break_even_users(question: &BreakEvenUsers, _: &Path) -> Result<Json, ScenarioError> {
     let &BreakEvenUsers { timeslots, carriers, dedicated_bits, random_bits, replicas } = question;
     let comparison = closed_form::Comparison { timeslots, carriers, dedicated_bits, random_bits, replicas };
@@ -62,7 +62,7 @@ pub(crate) fn break_even_users(question: &BreakEvenUsers, _: &Path) -> Result<Js
     Ok(json!(comparison.break_even_users()))
 }
 
-/// Equations 4 and 6.
+/// The probability that a datagram is retransmitted so often: equations 4 and 6.
 pub(crate) fn retransmission_probability(
     question: &RetransmissionProbability,
     _: &Path,

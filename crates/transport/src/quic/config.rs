@@ -128,7 +128,7 @@ impl Default for QuicConfig {
 pub(crate) const LEAST_PACKET: u32 = 1_200 + units::IPV4_UDP_HEADER_BYTES;
 /// RFC 9002 section 7.2: the least window, in packets.
 pub(crate) const LEAST_WINDOW: u32 = 2;
-/// RFC 9000 section 18.2.
+/// The default of the largest delay of an acknowledgment: RFC 9000 section 18.2.
 pub(crate) const MAX_ACK_DELAY: Duration = Duration::from_millis(25);
 /// RFC 9000 section 18.2: 2^14 ms.
 const MOST_ACK_DELAY: Duration = Duration::from_millis(1 << 14);

@@ -265,7 +265,7 @@ fn described(kind: u64, body: &[u8]) -> Option<Value> {
     Some(json!({ "frame_type": name }))
 }
 
-/// RFC 9000 section 19.3.
+/// An ACK frame (RFC 9000 section 19.3) as an object of qlog.
 fn acknowledgment(kind: u64, mut reader: Reader<'_>) -> Option<Value> {
     let (mut last, delay, more) = (reader.varint()?, reader.varint()?, reader.varint()?);
     let mut first = last.checked_sub(reader.varint()?)?;

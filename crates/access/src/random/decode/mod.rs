@@ -1,4 +1,4 @@
-//! Iterative interference cancellation.
+//! Iterative interference cancellation: which packets of a frame arrive.
 //!
 //! Packets and slots are the two kinds of nodes of a graph whose edges are bursts (Liva 2011). An iteration looks at
 //! the packets that wait and decodes those that can be. Mostly a few iterations decode nearly all, so the packets are

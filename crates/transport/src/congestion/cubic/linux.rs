@@ -81,7 +81,7 @@ impl Linux {
         window.add_one_per(self.per, acked);
     }
 
-    /// Section 4.7.
+    /// The window is reduced: section 4.7.
     pub(super) fn reduce(&mut self, window: &Window) {
         self.w_max = self.constants.plateau(f64::from(window.size), f64::from(self.w_max)) as u32;
         self.epoch = None;

@@ -76,7 +76,7 @@ impl Rfc9438 {
         }
     }
 
-    /// Sections 4.6 and 4.7.
+    /// The window is reduced: sections 4.6 and 4.7.
     pub(super) fn reduce(&mut self, window: &Window) {
         let cwnd = self.cwnd(window);
         **self.before.get_or_insert_default() = self.state;
