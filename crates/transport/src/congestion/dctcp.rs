@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use units::{Duration, Ecn, FieldError, Time};
 
 use super::marked_fraction::{Fraction, Part, check_gain};
-use super::{AckSample, CongestionController, CongestionState, Event, Kind, Start, Window, share_of_window};
+use super::{AckSample, CongestionController, CongestionState, Event, Kind, Start, Window, window_share};
 
 /// Reduces by the fraction of marks once a round trip, for queues with a marking threshold (RFC 8257).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -81,7 +81,7 @@ impl CongestionController for Dctcp {
 
     fn on_event(&mut self, _now: Time, event: &Event) {
         match event {
-            Event::Congestion(congestion) => self.window.threshold = share_of_window(congestion.from, 0.5),
+            Event::Congestion(congestion) => self.window.threshold = window_share(congestion.from, 0.5),
             Event::TimedOut | Event::Recovered | Event::Undone | Event::Restarted => self.part.forget(),
             _ => (),
         }

@@ -12,7 +12,7 @@ use units::{BitRate, Ecn, FieldError, Time};
 
 use super::{
     AckSample, Answer, Congestion, CongestionController, Control, Event, FindControl, Growth, Kind, MOST_SEGMENTS,
-    MakeControl, Needs, Start, View, Window, share_of_window,
+    MakeControl, Needs, Start, View, Window, window_share,
 };
 
 /// A controller that a script has registered.
@@ -136,7 +136,7 @@ impl External {
     }
 
     fn reduce(&mut self, congestion: &Congestion, answer: &Answer) {
-        let half = share_of_window(congestion.from, 0.5);
+        let half = window_share(congestion.from, 0.5);
         let most = congestion.from.max(2);
         let threshold = answer.threshold.map_or(half, |threshold| (threshold as u32).clamp(2, most));
         if !self.needs.drives {

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Duration, FieldError, Time};
 
-use super::{AckSample, CongestionController, CongestionState, Event, Growth, Kind, Start, Window, share_of_window};
+use super::{AckSample, CongestionController, CongestionState, Event, Growth, Kind, Start, Window, window_share};
 
 /// Growth as on a path with a round-trip time of 25 ms, however long the path is (Caini and Firrincieli).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -117,7 +117,7 @@ impl CongestionController for Hybla {
             // Half the window, as Reno.
             Event::Congestion(congestion) => {
                 self.fraction = 0.0;
-                self.window.threshold = share_of_window(congestion.from, 0.5);
+                self.window.threshold = window_share(congestion.from, 0.5);
             }
             _ => (),
         }

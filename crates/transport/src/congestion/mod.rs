@@ -300,7 +300,7 @@ fn check_beta(beta: f64) -> Result<(), FieldError> {
 }
 
 /// Returns the whole segments in a share of a window, at least 2.
-fn share_of_window(segments: u32, beta: f64) -> u32 {
+fn window_share(segments: u32, beta: f64) -> u32 {
     ((f64::from(segments) * beta) as u32).max(2)
 }
 

@@ -7,7 +7,7 @@ use units::{FieldError, Time};
 
 use super::hystart::SlowStart;
 use super::{
-    AckSample, CongestionController, Event, HyStart, Kind, Profile, Standard, Start, Window, check_beta, share_of_window,
+    AckSample, CongestionController, Event, HyStart, Kind, Profile, Standard, Start, Window, check_beta, window_share,
 };
 
 /// Slow start, one segment more per round trip, half the window on loss (RFC 5681).
@@ -93,7 +93,7 @@ impl CongestionController for NewReno {
     fn on_event(&mut self, _now: Time, event: &Event) {
         match event {
             // RFC 5681 section 3.1, equation (4)
-            Event::Congestion(congestion) => self.window.threshold = share_of_window(congestion.from, self.beta),
+            Event::Congestion(congestion) => self.window.threshold = window_share(congestion.from, self.beta),
             Event::TimedOut => self.slow_start.restart(),
             _ => (),
         }

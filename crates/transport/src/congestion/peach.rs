@@ -13,7 +13,7 @@ use units::{Duration, FieldError, Time};
 
 use super::{
     AckSample, Cause, Congestion, CongestionController, CongestionState, Event, Kind, Needs, ProbeRequest, Spread,
-    Start, Window, share_of_window,
+    Start, Window, window_share,
 };
 
 /// Dummy segments of low priority in place of slow start, and to distinguish link errors from congestion (Akyildiz et
@@ -98,7 +98,7 @@ impl Peach {
 
     /// Rapid recovery: half the window, and dummies to find the other half.
     fn reduce(&mut self, congestion: &Congestion) {
-        let half = share_of_window(congestion.from, 0.5);
+        let half = window_share(congestion.from, 0.5);
         self.request.spread = Some(Spread::default());
         if congestion.cause == Cause::Loss {
             self.ceiling = self.window.size;

@@ -27,7 +27,7 @@ use units::{BitRate, Duration, Ecn, FieldError, Time};
 use super::marked_fraction::{Fraction, Part, check_gain};
 use super::{
     AckSample, Cause, Congestion, CongestionController, CongestionState, Event, Kind, Needs, Start, Window, bit_rate,
-    check_beta, share_of_window,
+    check_beta, window_share,
 };
 
 /// Scalable control for L4S: reduces by the fraction of marks, keeps a queue that marks early nearly empty.
@@ -133,7 +133,7 @@ impl Prague {
     fn threshold(&self, congestion: &Congestion) -> u32 {
         let last = self.reduced.filter(|last| congestion.now.since(last.at) < self.virtual_rtt());
         let from = last.filter(|_| congestion.cause == Cause::Loss).map_or(congestion.from, |last| last.from);
-        share_of_window(from, self.config.beta).min(congestion.from).max(2)
+        window_share(from, self.config.beta).min(congestion.from).max(2)
     }
 }
 

@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Duration, FieldError, Time};
 
-use super::{AckSample, CongestionController, CongestionState, Event, Growth, Kind, Start, Window, share_of_window};
+use super::{AckSample, CongestionController, CongestionState, Event, Growth, Kind, Start, Window, window_share};
 
 /// A window that keeps two to four segments in the queue, by the round-trip time (Brakmo and Peterson).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -149,7 +149,7 @@ impl CongestionController for Vegas {
     fn on_event(&mut self, _now: Time, event: &Event) {
         match event {
             // Half the window, as Reno.
-            Event::Congestion(congestion) => self.window.threshold = share_of_window(congestion.from, 0.5),
+            Event::Congestion(congestion) => self.window.threshold = window_share(congestion.from, 0.5),
             // The path may be another one.
             Event::Starts { .. } | Event::Restarted => (self.base, self.round) = (Duration::MAX, Round::NONE),
             Event::TimedOut | Event::Recovered | Event::Undone => self.round = Round::NONE,

@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Duration, Time};
 
-use super::{AckSample, Cause, Congestion, CongestionController, Event, Kind, Start, Window, share_of_window};
+use super::{AckSample, Cause, Congestion, CongestionController, Event, Kind, Start, Window, window_share};
 
 /// Reno's growth; a loss leaves the estimated bandwidth times the shortest round-trip time (Grieco and Mascolo).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -88,7 +88,7 @@ impl Westwood {
     /// max(2, bandwidth * shortest round-trip time).
     fn threshold(&self, congestion: &Congestion) -> u32 {
         let estimate = self.estimate().filter(|_| !self.window.is_of_linux_2_6_22());
-        let Some(estimate) = estimate else { return share_of_window(congestion.from, 0.5) };
+        let Some(estimate) = estimate else { return window_share(congestion.from, 0.5) };
         let most = if congestion.cause == Cause::Timeout { u32::MAX } else { self.window.size };
         estimate.min(most).max(2)
     }

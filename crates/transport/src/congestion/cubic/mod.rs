@@ -18,7 +18,7 @@ use self::rfc9438::Rfc9438;
 use self::version21::Version21;
 use super::hystart::SlowStart;
 use super::{
-    AckSample, CongestionController, Event, HyStart, Kind, Profile, Standard, Start, Window, check_beta, share_of_window,
+    AckSample, CongestionController, Event, HyStart, Kind, Profile, Standard, Start, Window, check_beta, window_share,
 };
 
 /// A window that grows as a cubic of the time since the last loss, at least as fast as Reno's (RFC 9438).
@@ -212,7 +212,7 @@ impl CongestionController for Cubic {
                     Growth::Linux(rule) => rule.reduce(&self.window),
                     Growth::Version21(rule) => rule.reduce(&self.window),
                 }
-                self.window.threshold = share_of_window(congestion.from, self.constants.beta);
+                self.window.threshold = window_share(congestion.from, self.constants.beta);
             }
             Event::TimedOut => self.slow_start.restart(),
             _ => (),
