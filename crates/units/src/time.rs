@@ -48,6 +48,12 @@ impl Time {
         Time(self.0 + duration.0)
     }
 
+    /// As [`Time::since`], where `earlier` is no later: with fewer instructions.
+    #[inline]
+    pub const fn minus(self, earlier: Time) -> Duration {
+        Duration(self.0 - earlier.0)
+    }
+
     /// Time elapsed since `earlier`; zero if `earlier` is later.
     #[inline]
     pub const fn since(self, earlier: Time) -> Duration {

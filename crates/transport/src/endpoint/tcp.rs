@@ -14,7 +14,7 @@ use crate::congestion::FindControl;
 use crate::state::SenderSample;
 pub use crate::tcp::TcpConfig;
 use crate::tcp::{
-    Arrival, Connection, Counters, EcnMode, InPlace, Info, MAX_WINDOW, PeerMemory, Segment, Settings, State,
+    Arrival, Connection, Counters, EcnMode, InPlace, Info, MAX_WINDOW, NextFull, PeerMemory, Segment, Settings, State,
     shortest_wait,
 };
 
@@ -233,8 +233,21 @@ impl TcpEnd {
 
     #[inline(never)]
     fn answer_ack(&mut self, now: Time, segment: &mut Segment) -> Reply {
-        let answered = self.connection.answer_ack(now, segment);
-        self.reply(answered)
+        if !self.connection.take_plain(now, segment) {
+            return self.answer_generally(now, segment);
+        }
+        match self.connection.next_full(now) {
+            NextFull::Goes(full) => {
+                self.connection.write_full(now, segment, full);
+                match full.last {
+                    true if self.state_is_known() => Reply::Sent { delivered: self.delivered() },
+                    true => Reply::SentChanged { before: 0 },
+                    false => Reply::First { before: 0 },
+                }
+            }
+            NextFull::Waits => self.reply(InPlace::Nothing),
+            NextFull::Unknown => self.poll(now, segment),
+        }
     }
 
     /// Answers a segment that is not predicted, or none is yet.
@@ -247,7 +260,18 @@ impl TcpEnd {
                 Arrival::Other => {}
             }
         }
+        self.answer_generally(now, segment)
+    }
+
+    #[inline(never)]
+    fn answer_generally(&mut self, now: Time, segment: &mut Segment) -> Reply {
         let answered = self.connection.answer_other(now, segment);
+        self.reply(answered)
+    }
+
+    #[inline(never)]
+    fn poll(&mut self, now: Time, segment: &mut Segment) -> Reply {
+        let answered = self.connection.poll_in_place(now, segment);
         self.reply(answered)
     }
 

@@ -27,3 +27,4 @@ pub use info::{Counters, InPlace, Info, State};
 pub use option::AccEcnOption;
 pub(crate) use recv::shortest_wait;
 pub use segment::{Flags, SackBlocks, Segment, SynOptions};
+pub(crate) use send::NextFull;

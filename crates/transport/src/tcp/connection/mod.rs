@@ -156,12 +156,6 @@ impl Connection {
         }
     }
 
-    /// Answers [`super::Arrival::Acknowledgment`] in place of `segment`.
-    #[inline(always)]
-    pub(crate) fn answer_ack(&mut self, now: Time, segment: &mut Segment) -> InPlace {
-        if self.take_plain(now, segment) { self.send_plain(now, segment) } else { self.answer_other(now, segment) }
-    }
-
     /// Answers [`super::Arrival::Other`] in place of `segment`, as [`Connection::handle_segment`] and the first
     /// [`Connection::poll_segment`] after it do. [`Connection::send_in_place`] has what may follow.
     #[inline(never)]

@@ -5,7 +5,7 @@ use units::Time;
 
 use super::super::info::{Arrival, InPlace, State};
 use super::super::segment::{Flags, Segment};
-use super::super::send::{Ack, NextFull};
+use super::super::send::{Ack, Full, NextFull};
 use super::Connection;
 
 /// The plain segments that an end expects: one word in place of the tests of its state, as kernels keep it. It stays true
@@ -67,24 +67,24 @@ impl Connection {
     /// Writes the next segment, if any may go now, in place of `segment`.
     #[inline(always)]
     pub(crate) fn send_in_place(&mut self, now: Time, segment: &mut Segment) -> InPlace {
-        segment.forget_syn();
-        self.send_plain(now, segment)
-    }
-
-    /// The same in place of a segment without a SYN.
-    #[inline(always)]
-    pub(super) fn send_plain(&mut self, now: Time, segment: &mut Segment) -> InPlace {
-        if self.prediction == Prediction::Acknowledgments && !self.recv.ack_due() {
-            match self.send.next_full(now) {
-                NextFull::Unknown => {}
-                NextFull::Waits => return InPlace::Nothing,
-                NextFull::Goes { seq, push, last } => {
-                    self.write_full(now, segment, seq, push);
-                    return if last { InPlace::One(0) } else { InPlace::First(0) };
-                }
+        match self.next_full(now) {
+            NextFull::Unknown => self.poll_in_place(now, segment),
+            NextFull::Waits => InPlace::Nothing,
+            NextFull::Goes(full) => {
+                segment.forget_syn();
+                self.write_full(now, segment, full);
+                if full.last { InPlace::One(0) } else { InPlace::First(0) }
             }
         }
-        self.poll_in_place(now, segment)
+    }
+
+    /// Whether a full segment of new data goes next, of which [`Connection::write_full`] is to be told.
+    #[inline(always)]
+    pub(crate) fn next_full(&mut self, now: Time) -> NextFull {
+        if self.prediction != Prediction::Acknowledgments || self.recv.ack_due() {
+            return NextFull::Unknown;
+        }
+        self.send.next_full(now)
     }
 
     /// Whether `segment` is one of those that are predicted.
@@ -121,7 +121,7 @@ impl Connection {
 
     /// Takes a segment that the end expects, unless what it acknowledges is not plain. Returns whether it did.
     #[inline(always)]
-    pub(super) fn take_plain(&mut self, now: Time, segment: &Segment) -> bool {
+    pub(crate) fn take_plain(&mut self, now: Time, segment: &Segment) -> bool {
         let ack = self.acknowledgment(segment);
         let taken = match self.prediction {
             Prediction::Acknowledgments => self.send.handle_plain(now, &ack, &mut self.counters),
@@ -155,9 +155,10 @@ impl Connection {
         self.counters.segments_received += 1;
     }
 
-    /// Writes a full segment of new data, without a FIN, CWR or the counts of accurate ECN.
+    /// Writes a full segment of new data, without a FIN, CWR or the counts of accurate ECN, in place of one without a
+    /// SYN.
     #[inline(always)]
-    fn write_full(&mut self, now: Time, segment: &mut Segment, seq: u64, push: bool) {
+    pub(crate) fn write_full(&mut self, now: Time, segment: &mut Segment, Full { seq, push, .. }: Full) {
         self.recv.fill_plain(now, segment, seq, if push { Flags::ACK | Flags::PSH } else { Flags::ACK });
         segment.len = self.send.mss();
         segment.ecn = self.marks.codepoint(0);

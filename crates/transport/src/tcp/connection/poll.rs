@@ -59,7 +59,7 @@ impl Connection {
 
     /// As [`Connection::poll_segment`], and whether others may follow, by [`Connection::rests`].
     #[inline(never)]
-    pub(super) fn poll_in_place(&mut self, now: Time, segment: &mut Segment) -> InPlace {
+    pub(crate) fn poll_in_place(&mut self, now: Time, segment: &mut Segment) -> InPlace {
         match self.poll_segment(now, segment) {
             None => InPlace::Nothing,
             Some(sent_before) if self.rests(now) => InPlace::One(sent_before),

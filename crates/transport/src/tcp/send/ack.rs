@@ -100,7 +100,7 @@ impl Sender {
         let in_flight_before = self.board.out();
         self.board.move_una(ack.ack);
         let Taken { acked, first_sent_at, last } = self.take_plain(now, first, counters);
-        let (oldest, newest) = (now.since(first_sent_at), now.since(last.sent_at));
+        let (oldest, newest) = (now.minus(first_sent_at), now.minus(last.sent_at));
         self.rtt.note_min(now, newest);
         self.rtt.measured(oldest, self.board.una(), self.board.nxt());
         counters.count_rtt(newest);
@@ -166,6 +166,7 @@ impl Sender {
         }
         self.totals.delivered += u64::from(acked);
         if let Some(rack) = &mut self.rack {
+            let last = last; // a copy in memory, which is not there without RACK
             rack.note_prior(&last);
             if self.agreed.sack {
                 rack.on_delivered(now, &last, self.rtt.min());
@@ -179,7 +180,8 @@ impl Sender {
     fn take_plain_slot(&mut self, number: u64, slot: &Slot, counters: &mut Counters) {
         counters.bytes_acked += u64::from(slot.len);
         if let Some(sampler) = &mut self.sampler {
-            sampler.on_delivered(slot, self.board.state(number));
+            let slot = *slot; // a copy in memory, which is not there without rates
+            sampler.on_delivered(&slot, self.board.state(number));
         }
         self.board.pop_plain();
     }

@@ -20,11 +20,21 @@ pub(in crate::tcp) enum Outgoing {
 
 /// Whether a full segment of new data goes out next.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::tcp) enum NextFull {
+pub(crate) enum NextFull {
     /// Other rules decide: nothing has happened.
     Unknown,
     /// Nothing goes: the segment waits for a larger group.
     Waits,
-    /// At this offset; it ends a group if `push`, and fills the congestion window if `last`.
-    Goes { seq: u64, push: bool, last: bool },
+    /// This one.
+    Goes(Full),
+}
+
+/// A full segment of new data.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Full {
+    pub seq: u64,
+    /// It ends a group.
+    pub push: bool,
+    /// It fills the congestion window.
+    pub last: bool,
 }

@@ -3,7 +3,7 @@
 use units::Time;
 
 use super::Sender;
-use super::outgoing::{NextFull, Outgoing};
+use super::outgoing::{Full, NextFull, Outgoing};
 use super::recovery::episode::{Forced, Rexmit};
 use super::scoreboard::slot::{PUSH, SACKED, Slot};
 use super::timers::timer::TimerKind;
@@ -181,17 +181,17 @@ impl Sender {
         }
         let Window { size, holds, .. } = *self.cwnd.window();
         let (nxt, mss) = (self.board.nxt(), self.agreed.mss);
-        let (waiting, usable) = (self.byte_stream.end().saturating_sub(nxt), self.peer.usable(nxt));
+        let (written, edge) = (self.byte_stream.end(), self.peer.edge());
         let out = self.board.out(); // all of it is in flight
-        if waiting <= mss || usable < mss || nxt == 0 || out == 0 || out >= size || holds {
+        if written <= nxt + mss || edge < nxt + mss || out == 0 || out >= size || holds {
             return NextFull::Unknown;
         }
         let grouped = self.settings.offload_divisor > 0;
-        if grouped && self.group.is_closed() && !self.open_group(now, waiting, usable) {
+        if grouped && self.group.is_closed() && !self.open_group(now, written - nxt, edge - nxt) {
             self.end_burst(now);
             return NextFull::Waits;
         }
-        let push = grouped && self.join_group(mss, waiting - mss, usable - mss);
+        let push = grouped && self.join_group(mss, written - nxt - mss, edge - nxt - mss);
         let slot = self.board.send_data(now, mss, self.totals.delivered);
         self.burst.sent += 1;
         if let Some(ns2) = &mut self.ns2 {
@@ -205,7 +205,7 @@ impl Sender {
         if last {
             self.close_burst(now, |_| true);
         }
-        NextFull::Goes { seq: slot.seq, push, last }
+        NextFull::Goes(Full { seq: slot.seq, push, last })
     }
 
     /// New data, or the FIN, as far as the peer's window and the application let it.
