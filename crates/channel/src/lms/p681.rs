@@ -318,10 +318,19 @@ impl Events {
 }
 
 impl Track for Events {
-    fn at(&mut self, metres: f64) -> (Loo, usize) {
+    #[inline(always)]
+    fn has_come(&self, metres: f64) -> bool {
+        metres < self.until
+    }
+
+    fn advance(&mut self, metres: f64) {
         while metres >= self.until {
             self.pass();
         }
+    }
+
+    #[inline(always)]
+    fn present(&self, metres: f64) -> (Loo, usize) {
         (self.at_position(metres), self.state)
     }
 

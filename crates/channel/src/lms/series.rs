@@ -78,21 +78,37 @@ impl<T: Track> Series<T> {
     /// The sample number `index`. Calls never go back.
     #[inline(always)]
     pub(crate) fn sample(&mut self, index: u64) -> Sample {
-        if index >= self.end {
-            self.advance(index);
+        let steps = index as i64 as f64; // as a signed number, with fewer instructions
+        let metres = steps * self.step_m;
+        let phasor = shared::phasor(steps * self.cycles * DIRECT_DOPPLER);
+        if index >= self.end || !self.shadowing.has_come(index) || !self.track.has_come(metres) {
+            self.advance(index, metres);
         }
-        let (loo, state) = self.track.at(index as f64 * self.step_m);
-        let shadowing = self.shadowing.at(index);
+        // Nothing below is a call, so all of it stays in registers.
+        let (loo, state) = self.track.present(metres);
+        let shadowing = self.shadowing.after(index);
         let amplitudes = self.rays.amplitudes(loo, shadowing);
-        let turns = index as f64 * self.cycles * DIRECT_DOPPLER;
         let multipath = self.multipath.sample((index - self.begin) as usize);
-        let gain_db = gain_db(amplitudes, multipath, shared::phasor(turns)).into();
+        let gain_db = gain_db(amplitudes, multipath, phasor).into();
         Sample { gain_db, state, shadowing, multipath }
     }
 
-    /// Computes blocks up to the one that holds `index`.
+    /// The processes come to the sample number `index`, at `metres`.
     #[inline(never)]
-    fn advance(&mut self, index: u64) {
+    fn advance(&mut self, index: u64, metres: f64) {
+        if index >= self.end {
+            self.make_blocks(index);
+        }
+        if !self.shadowing.has_come(index) {
+            self.shadowing.walk(index);
+        }
+        if !self.track.has_come(metres) {
+            self.track.advance(metres);
+        }
+    }
+
+    /// Computes blocks up to the one that holds `index`.
+    fn make_blocks(&mut self, index: u64) {
         let hop = self.multipath.hop() as u64;
         let blocks = (index - self.end) / hop + 1;
         for remaining in (0..blocks).rev() {
@@ -159,7 +175,11 @@ mod tests {
     struct Fixed(Loo);
 
     impl Track for Fixed {
-        fn at(&mut self, _metres: f64) -> (Loo, usize) {
+        fn has_come(&self, _metres: f64) -> bool {
+            true
+        }
+        fn advance(&mut self, _metres: f64) {}
+        fn present(&self, _metres: f64) -> (Loo, usize) {
             (self.0, 0)
         }
         fn restart(&mut self, _metres: f64) {}

@@ -65,14 +65,27 @@ impl Shadowing {
         self.until = self.changes[0].0;
     }
 
-    /// The value after `index` steps from the start. Calls never go back in time.
+    /// Whether the steps up to `index` are made, so that [`Shadowing::after`] tells of it. Calls never go back in time.
     #[inline(always)]
-    pub(crate) fn at(&mut self, index: u64) -> f32 {
-        if index > self.last {
-            self.walk(index);
-        }
+    pub(crate) fn has_come(&self, index: u64) -> bool {
+        index <= self.last
+    }
+
+    /// The value after `index` steps from the start, which are made.
+    #[inline(always)]
+    pub(crate) fn after(&self, index: u64) -> f32 {
+        debug_assert!(self.has_come(index));
         debug_assert!(self.first <= index + 1, "asked for step {index} after step {}", self.first);
         if index < self.first { self.before } else { self.normals.kept(self.kept_at + (index - self.first) as usize) }
+    }
+
+    /// The value after `index` steps from the start, which are made if they are not.
+    #[cfg(test)]
+    fn at(&mut self, index: u64) -> f32 {
+        if !self.has_come(index) {
+            self.walk(index);
+        }
+        self.after(index)
     }
 
     #[cold]
@@ -85,7 +98,7 @@ impl Shadowing {
 
     /// Makes the steps up to `index`, and those after it for which numbers were drawn.
     #[inline(never)]
-    fn walk(&mut self, index: u64) {
+    pub(crate) fn walk(&mut self, index: u64) {
         while self.last < index {
             while self.last == self.until {
                 self.exchange();
@@ -110,7 +123,7 @@ impl Shadowing {
     }
 
     /// Overwrites `numbers` with the values at successive steps, of which the first is independent of all before. Not
-    /// for a process that is asked with [`Shadowing::at`].
+    /// for a process that is asked with [`Shadowing::after`].
     pub(crate) fn walk_anew(&mut self, step_m: f64, correlation_m: f64, numbers: &mut [f32]) {
         if self.step.ratio != step_m / correlation_m {
             self.step = Step::new(step_m, correlation_m);

@@ -8,8 +8,23 @@ use super::parameters::{Loo, ParameterSet};
 
 /// Loo's parameters along a user's course.
 pub(crate) trait Track: Send {
+    /// Whether the track has come to `metres`, so that [`Track::present`] tells of it. Calls never go back.
+    fn has_come(&self, metres: f64) -> bool;
+
+    /// Comes to `metres`, farther than before.
+    fn advance(&mut self, metres: f64);
+
+    /// The parameters and the index of the state at `metres`, to which the track has come.
+    fn present(&self, metres: f64) -> (Loo, usize);
+
     /// The parameters and the index of the state at `metres`. Calls never go back.
-    fn at(&mut self, metres: f64) -> (Loo, usize);
+    #[inline]
+    fn at(&mut self, metres: f64) -> (Loo, usize) {
+        if !self.has_come(metres) {
+            self.advance(metres);
+        }
+        self.present(metres)
+    }
 
     /// Starts anew at `metres`, independent of the course before and stationary under the parameters that apply there.
     fn restart(&mut self, metres: f64);
@@ -56,13 +71,21 @@ struct StateFrame {
 
 impl Track for MarkovTrack {
     #[inline(always)]
-    fn at(&mut self, metres: f64) -> (Loo, usize) {
+    fn has_come(&self, metres: f64) -> bool {
+        metres < self.until && metres < self.state_end
+    }
+
+    fn advance(&mut self, metres: f64) {
         while metres >= self.until {
             self.enter_piece(self.until);
         }
         if metres >= self.state_end {
             self.enter_state(metres);
         }
+    }
+
+    #[inline(always)]
+    fn present(&self, metres: f64) -> (Loo, usize) {
         (self.value.plus(metres - self.from, self.slope), self.state)
     }
 
