@@ -192,7 +192,7 @@ impl Agenda {
         let number = machine.0 as usize;
         if number < self.frequents && at > self.now && at <= until && at < self.first.at && !self.first_is_woken {
             self.frequent[number] = Time::MAX;
-            if self.frequent.iter().filter(|&&other| other <= at).count() == 0 {
+            if self.frequent.iter().all(|&other| other > at) {
                 (self.now, self.wakes_now) = (at, 1);
                 return true;
             }

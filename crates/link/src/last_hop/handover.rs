@@ -89,20 +89,24 @@ impl LastHop {
     /// Bursts in flight to the users are not received.
     fn miss(&mut self) {
         let sends_feedback = self.harq.sends_feedback();
-        for (arrival, flight) in self.bursts.iter_mut().filter(|(_, flight)| !flight.missed) {
+        let LastHop { bursts, feedback, feedback_delay, propagation, .. } = self;
+        bursts.for_each(|&mut arrival, flight| {
+            if flight.missed {
+                return;
+            }
             (flight.missed, flight.snr) = (true, ERASED);
             if sends_feedback {
-                let due = arrival + self.feedback_delay.unwrap_or_else(|| self.propagation.delay(arrival));
-                self.feedback.push(due, flight.burst.coded.feedback(Feedback::Lost));
+                let due = arrival + feedback_delay.unwrap_or_else(|| propagation.delay(arrival));
+                feedback.push(due, flight.burst.coded.feedback(Feedback::Lost));
             }
-        }
+        });
     }
 
     /// Loses the whole state of the old satellite.
     fn lose(&mut self, now: Time) {
         let waiting = self.queued.drain(now, &mut self.outputs);
-        let in_flight: Vec<Burst> = self.bursts.take().map(|flight| flight.burst).collect();
-        self.feedback.take().for_each(drop);
+        let in_flight: Vec<Burst> = self.bursts.take().iter().map(|flight| flight.burst).collect();
+        self.feedback.take();
         let mut undecided = Vec::new();
         self.harq.reset(&in_flight, &mut undecided);
         debug_assert_eq!(self.harq.undecided(), 0, "what was started and not decoded was given up");

@@ -85,6 +85,7 @@ pub struct LastHop {
     fifo: Option<Fifo>,
 }
 
+#[derive(Clone, Copy)]
 struct Flight {
     snr: Db,
     burst: Burst,
@@ -180,8 +181,8 @@ impl LastHop {
             next: Time::MAX,
             repeats: false,
             looks_at: Time::MAX,
-            bursts: Transit::new(),
-            feedback: Transit::new(),
+            bursts: Transit::default(),
+            feedback: Transit::default(),
             outputs: VecDeque::new(),
             counters: Counters::default(),
             fifo,
@@ -516,7 +517,7 @@ impl LastHop {
                     self.reordering.handle_failed(now, packet, *sequence, &mut self.outputs);
                 }
             }
-            self.bursts.pop();
+            self.bursts.drop_next();
         }
     }
 

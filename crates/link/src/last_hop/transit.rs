@@ -1,24 +1,24 @@
 //! Bursts and feedback in flight, in the order of their arrival.
 
-use std::collections::VecDeque;
-
-use units::{Duration, Time};
+use units::{Duration, Ring, Time};
 
 /// Bursts or feedback in flight. Most arrive in the order in which they were sent, but one from a closer satellite may
 /// overtake.
 pub(super) struct Transit<T> {
-    queue: VecDeque<(Time, T)>,
+    queue: Ring<(Time, T)>,
     /// The next arrival; [`Time::MAX`] without a message.
     next: Time,
     /// The latest arrival so far.
     latest: Time,
 }
 
-impl<T> Transit<T> {
-    pub(super) fn new() -> Transit<T> {
-        Transit { queue: VecDeque::new(), next: Time::MAX, latest: Time::ZERO }
+impl<T> Default for Transit<T> {
+    fn default() -> Transit<T> {
+        Transit { queue: Ring::default(), next: Time::MAX, latest: Time::ZERO }
     }
+}
 
+impl<T: Copy> Transit<T> {
     /// Adds a message with any arrival time; it comes after earlier messages with the same arrival.
     #[inline]
     pub(super) fn push(&mut self, arrival: Time, message: T) {
@@ -50,15 +50,14 @@ impl<T> Transit<T> {
         if self.next > now {
             return None;
         }
-        self.queue.front().map(|(_, message)| message)
+        self.queue.front_ref().map(|(_, message)| message)
     }
 
-    /// Removes and returns the next message.
+    /// Removes the next message, of which there is one.
     #[inline]
-    pub(super) fn pop(&mut self) -> Option<T> {
-        let first = self.queue.pop_front();
+    pub(super) fn drop_next(&mut self) {
+        self.queue.drop_first();
         self.find_next();
-        first.map(|(_, message)| message)
     }
 
     /// Removes and returns the next message that has arrived by `now`.
@@ -67,30 +66,35 @@ impl<T> Transit<T> {
         if self.next > now {
             return None;
         }
-        self.pop()
+        let (_, message) = self.queue.front()?;
+        self.drop_next();
+        Some(message)
     }
 
-    pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = (Time, &mut T)> {
-        self.queue.iter_mut().map(|(arrival, message)| (*arrival, message))
+    /// Hands each message in the order of arrival, with its arrival, to `change`.
+    pub(super) fn for_each(&mut self, mut change: impl FnMut(&mut Time, &mut T)) {
+        for index in 0..self.queue.len() {
+            let (arrival, message) = &mut self.queue[index];
+            change(arrival, message);
+        }
+        self.find_next();
     }
 
     /// Removes and returns all messages, in the order of arrival: none arrives.
-    pub(super) fn take(&mut self) -> impl Iterator<Item = T> {
-        (self.next, self.latest) = (Time::MAX, Time::ZERO);
-        self.queue.drain(..).map(|(_, message)| message)
+    pub(super) fn take(&mut self) -> Vec<T> {
+        let queue = std::mem::take(self).queue;
+        queue.iter().map(|(_, message)| message).collect()
     }
 
     /// Delays all messages by `by`.
     pub(super) fn put_off(&mut self, by: Duration) {
-        self.queue.iter_mut().for_each(|message| message.0 += by);
+        self.for_each(|arrival, _| *arrival += by);
         self.latest += by;
-        self.find_next();
     }
 
     /// Lets all messages arrive by `until`.
     pub(super) fn hasten(&mut self, until: Time) {
-        self.queue.iter_mut().for_each(|message| message.0 = message.0.min(until));
-        self.find_next();
+        self.for_each(|arrival, _| *arrival = until.min(*arrival));
     }
 
     #[cold]
