@@ -17,6 +17,8 @@ pub(crate) struct Distribution {
     /// The class of the first counter.
     first: usize,
     total: u64,
+    /// Delays below this are counted, and that is all.
+    counted_only: u64,
 }
 
 /// The delays that are kept.
@@ -24,7 +26,7 @@ pub(crate) struct Distribution {
 enum Kept {
     /// All: at most [`GREATEST`], none of them [`LONG`].
     All(Vec<Reverse<u32>>),
-    /// The greatest, the least of them on top; none when there are more than [`FEW`]. All are counted, too.
+    /// The greatest of the first [`FEW`], the least of them on top. All are counted, too.
     Greatest(BinaryHeap<Reverse<u32>>),
 }
 
@@ -51,13 +53,14 @@ impl Distribution {
     #[inline(never)]
     pub(crate) fn add(&mut self, micros: u64) {
         self.total += 1;
-        match self.total <= FEW + 1 {
-            true => self.add_early(micros),
-            false => self.count(micros),
+        if micros < self.counted_only {
+            self.count(micros);
+        } else {
+            self.add_early(micros);
         }
     }
 
-    /// Adds one of the first delays, of which the greatest are kept; the one after them lets these go.
+    /// Adds one of the first delays, of which the greatest are kept; one after them lets these go.
     #[inline(never)]
     fn add_early(&mut self, micros: u64) {
         match &mut self.kept {
@@ -71,13 +74,7 @@ impl Distribution {
                 self.count_all();
                 self.keep(micros);
             }
-            Kept::Greatest(greatest) => {
-                if let Some(&Reverse(least)) = greatest.peek()
-                    && (micros > u64::from(least) || greatest.len() < GREATEST || self.total > FEW)
-                {
-                    self.keep(micros);
-                }
-            }
+            Kept::Greatest(_) => self.keep(micros),
         }
         self.count(micros);
     }
@@ -92,19 +89,26 @@ impl Distribution {
         }
     }
 
-    /// Keeps one of the first delays, or lets all go after them.
-    #[inline(never)]
+    /// Keeps one of the first delays that is among the greatest, or lets all go after them.
     fn keep(&mut self, micros: u64) {
         let Kept::Greatest(greatest) = &mut self.kept else { return };
-        let delay = Reverse(u32::try_from(micros).unwrap_or(LONG));
         if self.total > FEW {
             *greatest = BinaryHeap::new();
-        } else if greatest.len() < GREATEST {
+            self.counted_only = u64::MAX;
+            return;
+        }
+        let delay = Reverse(u32::try_from(micros).unwrap_or(LONG));
+        if greatest.len() < GREATEST {
             greatest.push(delay);
         } else if let Some(mut least) = greatest.peek_mut()
             && delay < *least
         {
             *least = delay;
+        }
+        if greatest.len() == GREATEST
+            && let Some(&Reverse(least)) = greatest.peek()
+        {
+            self.counted_only = u64::from(least) + 1;
         }
     }
 
