@@ -223,7 +223,7 @@ pub struct FeedbackMessage {
     pub feedback: Feedback,
 }
 
-/// Counters of a scheme.
+/// Counters of a scheme. Those that change together do not stand side by side, as of the last hop.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct HarqCounters {
     /// Packets started.
@@ -231,20 +231,20 @@ pub struct HarqCounters {
     /// Packets decoded after 1, 2 … transmissions; in go-back-N without transmissions for which the receiver was not
     /// ready.
     pub decoded_after: Vec<u64>,
-    /// Packets that were not decoded after all transmissions.
-    pub failed: u64,
-    /// Packets given up by [`Harq::reset`].
-    pub abandoned: u64,
     /// Bursts received.
     pub bursts: u64,
+    /// Packets that were not decoded after all transmissions.
+    pub failed: u64,
     /// Coded bits received.
     pub coded_bits: u64,
+    /// Packets given up by [`Harq::reset`].
+    pub abandoned: u64,
     /// Coded bits received of packets whose fate is known, including those received after it was known.
     pub finished_bits: u64,
-    /// Payload bits (bytes of the packet times eight) decoded.
-    pub useful_bits: u64,
     /// Positive acknowledgments that reached the sender.
     pub acks: u64,
+    /// Payload bits (bytes of the packet times eight) decoded.
+    pub useful_bits: u64,
     /// Negative acknowledgments that reached the sender.
     pub nacks: u64,
     /// Feedback that was lost.
