@@ -236,20 +236,28 @@ impl Connections {
         if matches!(prompt, Prompt::Packet) && !end.reader.only_takes(payload) {
             return Answered::Refused;
         }
-        let reply = end.endpoint.answer(now, prompt, payload);
-        let advanced = match reply {
-            Reply::Quiet { delivered } | Reply::Sent { delivered } => end.advance(now, id.way, site, delivered, under),
-            Reply::QuietChanged | Reply::SentChanged { .. } => {
-                let answer = end.endpoint.state();
-                end.note(now, id, site, &answer, under)
+        let (sent, last) = match end.endpoint.answer(now, prompt, payload) {
+            Reply::Sent { delivered } => {
+                end.advance(now, id.way, site, delivered, under);
+                (Some(0), true)
             }
-            Reply::First { .. } => false,
+            Reply::Quiet { delivered } => {
+                end.advance(now, id.way, site, delivered, under);
+                (None, true)
+            }
+            Reply::SentChanged { before } => {
+                end.follow(now, id, site, under);
+                (Some(before as u32), true)
+            }
+            Reply::QuietChanged => {
+                end.follow(now, id, site, under);
+                (None, true)
+            }
+            Reply::First { before } => (Some(before as u32), false),
             Reply::Refused => return Answered::Refused,
         };
-        debug_assert!(!advanced || end.reader == Reader::Sink, "an application is told of data");
-        let last = !matches!(reply, Reply::First { .. });
-        match reply.sent_before() {
-            Some(sent_before) => under.launch(now, id, site, Written { slot, sent_before, last }, &*peer.endpoint),
+        match sent {
+            Some(sent_before) => under.launch(now, id, site, Written { slot, sent_before, last }, peer),
             None => {
                 under.ledger.packets.release(slot);
                 if matches!(prompt, Prompt::More) {
@@ -276,7 +284,7 @@ impl Connections {
         let answer = end.endpoint.handle(now, input, &mut self.blank, &mut |payload, sent_before| {
             let slot = under.ledger.packets.reserve();
             under.ledger.packets.exchange(slot, payload);
-            under.launch(now, id, site, Written { slot, sent_before, last: false }, &*peer.endpoint);
+            under.launch(now, id, site, Written { slot, sent_before, last: false }, peer);
             sent = true;
         });
         if let Some(log) = &mut end.log {
@@ -336,6 +344,14 @@ impl End {
             under.ledger.recorder.advanced(now, site.flow);
         }
         advanced
+    }
+
+    /// Takes the state of the endpoint after a reply that asks for it.
+    #[inline(always)]
+    fn follow(&mut self, now: Time, id: EndpointId, site: &Site, under: &mut Underlay) {
+        let answer = self.endpoint.state();
+        let advanced = self.note(now, id, site, &answer, under);
+        debug_assert!(!advanced || self.reader == Reader::Sink, "an application is told of data");
     }
 
     /// Takes the answer of the endpoint to an input. Returns whether more has arrived in order than before.

@@ -3,6 +3,7 @@
 use transport::Outline;
 use units::Time;
 
+use super::connection::End;
 use super::ledger::Ledger;
 use super::network::{Network, Site};
 use super::schedule::Schedule;
@@ -36,17 +37,18 @@ impl Underlay {
         EndpointId { connection, way }: EndpointId,
         site: &Site,
         Written { slot, sent_before, last }: Written,
-        peer: &dyn transport::Endpoint,
+        peer: &End,
     ) {
         let Underlay { ledger, network, schedule } = self;
         let (Site { flow, user, class, .. }, link) = (*site, site.link(way));
-        let received = |own: &Payload| peer.has_received(own.sequence());
-        let Outline { bytes, address, .. } = ledger.send(now, slot, received, |outline, number| {
+        let received = |own: &Payload| peer.endpoint().has_received(own.sequence());
+        let Outline { bytes, .. } = ledger.send(now, slot, received, |outline, number| {
             let (Outline { bytes, ecn, .. }, word) = (*outline, digest_word(outline, way));
             let counts = way == Way::Forward && link != Link::Terrestrial && outline.has_data;
             Head { sent: now, flow, user, class, connection, number, sent_before, bytes, ecn, word, way, link, counts }
         });
-        if link == Link::Downlink && address != site.address {
+        let moved = site.address > 0 && link == Link::Downlink;
+        if moved && ledger.packets.get(slot).payload.address() != site.address {
             ledger.lose(now, slot, Loss::Path(PathLoss::Address));
         } else {
             network.send(now, slot, bytes, link, site, ledger, schedule, last);

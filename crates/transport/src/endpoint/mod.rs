@@ -218,8 +218,6 @@ pub struct Outline {
     pub ecn: Ecn,
     /// Whether it carries data of the application.
     pub has_data: bool,
-    /// The number of the user's address in its IP header: how often that has changed before.
-    pub address: u32,
     /// The offset of its data in the byte stream, or the number of the packet among those that its end sent.
     pub number: u64,
     /// The offset that it acknowledges, of a segment.
@@ -227,7 +225,7 @@ pub struct Outline {
 }
 
 impl Payload {
-    /// See [`Outline`].
+    /// See [`Outline`]. Most payloads are segments, and are asked for first.
     #[inline(always)]
     pub fn outline(&self) -> Outline {
         match self {
@@ -235,7 +233,6 @@ impl Payload {
                 bytes: segment.wire_bytes(),
                 ecn: segment.ecn,
                 has_data: segment.has_data(),
-                address: 0,
                 number: segment.seq,
                 acknowledges: Some(segment.ack),
             },
@@ -243,19 +240,26 @@ impl Payload {
         }
     }
 
-    /// As [`Payload::outline`], out of the way of segments.
-    #[inline(never)]
+    /// The same of other payloads; in place, because a call would return it through memory.
+    #[inline(always)]
     fn other_outline(&self) -> Outline {
-        let plain = |bytes, ecn, number| Outline { bytes, ecn, has_data: true, address: 0, number, acknowledges: None };
+        let plain = |bytes, ecn, number| Outline { bytes, ecn, has_data: true, number, acknowledges: None };
         match self {
-            Payload::Tcp(_) => self.outline(),
+            Payload::Tcp(_) => unreachable!("a segment"),
             Payload::Udp(datagram) => plain(datagram.wire_bytes(), Ecn::NotEct, datagram.number),
-            Payload::Quic(packet) => Outline {
-                has_data: packet.has_data(),
-                address: packet.address,
-                ..plain(packet.wire_bytes(), packet.ecn, packet.number)
-            },
+            Payload::Quic(packet) => {
+                Outline { has_data: packet.has_data(), ..plain(packet.wire_bytes(), packet.ecn, packet.number) }
+            }
             Payload::External(packet) => plain(packet.bytes, packet.ecn, packet.number),
+        }
+    }
+
+    /// The number of the user's address in its IP header: how often that has changed before. Without a transport that
+    /// takes notice it never does.
+    pub fn address(&self) -> u32 {
+        match self {
+            Payload::Quic(packet) => packet.address,
+            Payload::Tcp(_) | Payload::Udp(_) | Payload::External(_) => 0,
         }
     }
 
