@@ -15,21 +15,21 @@ const WEIGHT: f64 = 0.125;
 #[derive(Debug)]
 pub(crate) struct Load {
     frame: Duration,
-    measured: Mean,
+    measured: MeanLoad,
     /// Broadcasts in flight, with the instant of their arrival.
-    in_flight: VecDeque<(Time, Mean)>,
-    received: Mean,
+    in_flight: VecDeque<(Time, MeanLoad)>,
+    received: MeanLoad,
 }
 
 /// The mean after the frame that began at `at`.
 #[derive(Clone, Copy, Debug)]
-struct Mean {
+struct MeanLoad {
     value: f64,
     at: Time,
 }
 
-impl Mean {
-    const NONE: Mean = Mean { value: 0.0, at: Time::ZERO };
+impl MeanLoad {
+    const NONE: MeanLoad = MeanLoad { value: 0.0, at: Time::ZERO };
 
     /// The frames that have begun since, one that begins at `now` included.
     fn frames_until(self, now: Time, frame: Duration) -> u64 {
@@ -50,14 +50,14 @@ impl Mean {
 impl Load {
     /// The load before the first frame; `frame`: the duration of a frame.
     pub(crate) fn new(frame: Duration) -> Load {
-        Load { frame, measured: Mean::NONE, in_flight: VecDeque::new(), received: Mean::NONE }
+        Load { frame, measured: MeanLoad::NONE, in_flight: VecDeque::new(), received: MeanLoad::NONE }
     }
 
     /// A frame that begins at `now` carries `per_block` packets in each block.
     pub(crate) fn handle_frame(&mut self, now: Time, per_block: f64, round_trip: Duration) {
         self.receive(now);
         let value = self.measured.at(now, self.frame) + WEIGHT * per_block;
-        self.measured = Mean { value, at: now };
+        self.measured = MeanLoad { value, at: now };
         // A broadcast does not overtake an earlier one when the path becomes shorter.
         let due = self.in_flight.back().map_or(Time::ZERO, |last| last.0).max(now + round_trip);
         self.in_flight.push_back((due, self.measured));

@@ -15,7 +15,7 @@ use crate::ncc::{Backlog, Backlogs, FrameFacts, Ncc};
 use crate::plan::AccessPlan;
 use crate::policy::{SwitchPolicy, SwitchView};
 use crate::random::{RandomFrame, Scheme};
-use crate::terminal::{Filled, Filler, Terminal, Waiting};
+use crate::terminal::{Filled, Filler, Terminal, WaitingDatagram};
 
 /// The return link of all terminals of a gateway.
 ///
@@ -48,7 +48,7 @@ pub struct ReturnLink {
     outputs: VecDeque<Output>,
     /// Datagrams that leave in granted slots of the present frame, to be sorted by time.
     leaving: Vec<(Time, Output)>,
-    tally: Tally,
+    tally: LinkTally,
 }
 
 /// The state of random access.
@@ -59,11 +59,11 @@ struct Random {
     frame: RandomFrame,
     decoder: Box<dyn Rng + Send>,
     load: Load,
-    sent: Vec<Sent>,
+    sent: Vec<SentPackets>,
 }
 
 /// Packets of this frame, one after the other, that carry parts of the same datagrams.
-struct Sent {
+struct SentPackets {
     terminal: u32,
     /// The index of the first of these datagrams in the terminal's queue, and how many they are.
     first: u32,
@@ -74,7 +74,7 @@ struct Sent {
 
 /// What is the same for all terminals that send by random access in a frame.
 #[derive(Clone, Copy)]
-struct Sending<'a> {
+struct RandomSending<'a> {
     now: Time,
     filler: &'a Filler,
     /// Useful bits of a packet.
@@ -97,7 +97,7 @@ struct Terminals<'a> {
 
 /// Counters.
 #[derive(Debug, Default)]
-struct Tally {
+struct LinkTally {
     random_slots: u64,
     slots_granted: u64,
     slots_used: u64,
@@ -196,7 +196,7 @@ impl ReturnLink {
             now: Time::ZERO,
             outputs: VecDeque::new(),
             leaving: Vec::new(),
-            tally: Tally::default(),
+            tally: LinkTally::default(),
         }
     }
 
@@ -219,7 +219,7 @@ impl ReturnLink {
             self.outputs.push_back(Output::Dropped { id, reason: DropReason::Overflow, access: None });
             return;
         }
-        let waiting = Waiting::new(id, bits, now);
+        let waiting = WaitingDatagram::new(id, bits, now);
         if self.dedicated.is_none() {
             return self.contend(number, waiting);
         }
@@ -237,7 +237,7 @@ impl ReturnLink {
     }
 
     /// A terminal will send a datagram by random access.
-    fn contend(&mut self, number: u32, waiting: Waiting) {
+    fn contend(&mut self, number: u32, waiting: WaitingDatagram) {
         let terminal = &mut self.terminals[number as usize];
         if terminal.random.is_empty() {
             self.contending.push(number);
@@ -357,7 +357,7 @@ impl ReturnLink {
                     self.tally.begin(&filled);
                     filled.bits
                 });
-                terminal.dedicated.remove_done(|&Waiting { id, .. }| {
+                terminal.dedicated.remove_done(|&WaitingDatagram { id, .. }| {
                     self.leaving.push((end, Output::Sent { id, at: end, access: Access::Dedicated }));
                 });
             }
@@ -371,7 +371,7 @@ impl ReturnLink {
         let blocks = self.random_carriers * self.frame.timeslots / self.frame.block_slots;
         random.frame.begin(blocks);
         random.sent.clear();
-        let sending = Sending {
+        let sending = RandomSending {
             now,
             filler: &self.filler,
             payload: random.frame.payload_bits(),
@@ -400,7 +400,7 @@ impl ReturnLink {
         for index in 0..self.contending.len() {
             let number = self.contending[index];
             let queue = &mut self.terminals[number as usize].random;
-            queue.remove_done(|&Waiting { id, damaged, .. }| {
+            queue.remove_done(|&WaitingDatagram { id, damaged, .. }| {
                 self.outputs.push_back(match damaged {
                     true => Output::Dropped { id, reason: DropReason::Collision, access: Some(access) },
                     false => Output::Sent { id, at, access },
@@ -491,13 +491,13 @@ impl Random {
     #[inline(always)]
     fn send(
         &mut self,
-        sending: &Sending<'_>,
+        sending: &RandomSending<'_>,
         number: u32,
         terminal: &mut Terminal,
         begun_only: bool,
-        tally: &mut Tally,
+        tally: &mut LinkTally,
     ) {
-        let &Sending { now, filler, payload, together } = sending;
+        let &RandomSending { now, filler, payload, together } = sending;
         let Terminal { random: queue, replicas, columns, rng, bits_left, .. } = terminal;
         let most = u32::try_from(*bits_left / u64::from(payload)).unwrap_or(u32::MAX);
         let mut left = together.map_or(most, |replicas| most.min(columns.free() / replicas));
@@ -514,7 +514,12 @@ impl Random {
                 tally.begin(&filled);
                 left -= filled.slots;
                 end += filled.slots;
-                self.sent.push(Sent { terminal: number, first: next as u32, datagrams: filled.carried as u32, end });
+                self.sent.push(SentPackets {
+                    terminal: number,
+                    first: next as u32,
+                    datagrams: filled.carried as u32,
+                    end,
+                });
                 next += filled.done;
                 bits += filled.bits;
             }
@@ -534,7 +539,7 @@ impl Random {
             while of_packet.is_some_and(|sent| sent.end <= packet) {
                 of_packet = sent.next();
             }
-            let &Sent { terminal, first, datagrams, .. } = of_packet.expect("each packet was sent");
+            let &SentPackets { terminal, first, datagrams, .. } = of_packet.expect("each packet was sent");
             terminals[terminal as usize].random.damage(first as usize, datagrams as usize);
         }
     }
@@ -563,7 +568,7 @@ impl Backlogs for Terminals<'_> {
     }
 }
 
-impl Tally {
+impl LinkTally {
     fn begin(&mut self, filled: &Filled) {
         self.begun += filled.begun;
         self.waited += filled.waited;

@@ -11,9 +11,9 @@ use crate::random::Columns;
 /// A terminal (RCST).
 pub(crate) struct Terminal {
     /// Datagrams for random access.
-    pub(crate) random: Queue,
+    pub(crate) random: DatagramQueue,
     /// Datagrams for slots of its own.
-    pub(crate) dedicated: Queue,
+    pub(crate) dedicated: DatagramQueue,
     /// Whether it also requests slots for the datagrams of random access.
     requests_early: bool,
     /// Data that have arrived and for which it requests slots, since the start.
@@ -31,7 +31,7 @@ pub(crate) struct Terminal {
 
 /// A waiting datagram, with the bits that were not sent yet.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Waiting {
+pub(crate) struct WaitingDatagram {
     pub(crate) id: u32,
     pub(crate) bits_left: u64,
     pub(crate) since: Time,
@@ -42,9 +42,9 @@ pub(crate) struct Waiting {
 
 /// Datagrams in the order of their arrival.
 #[derive(Debug, Default)]
-pub(crate) struct Queue {
+pub(crate) struct DatagramQueue {
     /// In a row, as each frame goes through them. The first `left` have left the queue; the others wait.
-    datagrams: Vec<Waiting>,
+    datagrams: Vec<WaitingDatagram>,
     left: usize,
     bits: u64,
 }
@@ -72,8 +72,8 @@ pub(crate) struct Filled {
 impl Terminal {
     pub(crate) fn new(timeslots: u32, requests_early: bool, rng: Box<dyn Rng + Send>) -> Terminal {
         Terminal {
-            random: Queue::default(),
-            dedicated: Queue::default(),
+            random: DatagramQueue::default(),
+            dedicated: DatagramQueue::default(),
             requests_early,
             arrived_bits: 0,
             switch: SwitchState::default(),
@@ -94,13 +94,13 @@ impl Terminal {
     }
 
     /// Adds a datagram for slots of its own.
-    pub(crate) fn push_dedicated(&mut self, waiting: Waiting) {
+    pub(crate) fn push_dedicated(&mut self, waiting: WaitingDatagram) {
         self.arrived_bits += waiting.bits_left;
         self.dedicated.push(waiting);
     }
 
     /// Adds a datagram for random access.
-    pub(crate) fn push_random(&mut self, waiting: Waiting) {
+    pub(crate) fn push_random(&mut self, waiting: WaitingDatagram) {
         if self.requests_early {
             self.arrived_bits += waiting.bits_left;
         }
@@ -145,23 +145,23 @@ impl Terminal {
     pub(crate) fn backlog(&self, filler: &Filler, slot_bits: u32) -> Backlog {
         let early = if self.requests_early { Some(&self.random) } else { None };
         let queues = || std::iter::once(&self.dedicated).chain(early);
-        let waiting = queues().flat_map(Queue::waiting);
+        let waiting = queues().flat_map(DatagramQueue::waiting);
         Backlog {
-            bits: queues().map(Queue::bits).sum(),
+            bits: queues().map(DatagramQueue::bits).sum(),
             slots: filler.slots(waiting, slot_bits),
             arrived_bits: self.arrived_bits,
         }
     }
 }
 
-impl Waiting {
-    pub(crate) fn new(id: u32, bits: u64, since: Time) -> Waiting {
-        Waiting { id, bits_left: bits, since, begun: false, damaged: false }
+impl WaitingDatagram {
+    pub(crate) fn new(id: u32, bits: u64, since: Time) -> WaitingDatagram {
+        WaitingDatagram { id, bits_left: bits, since, begun: false, damaged: false }
     }
 }
 
-impl Queue {
-    pub(crate) fn push(&mut self, waiting: Waiting) {
+impl DatagramQueue {
+    pub(crate) fn push(&mut self, waiting: WaitingDatagram) {
         self.bits += waiting.bits_left;
         if self.datagrams.len() == self.datagrams.capacity() && 2 * self.left >= self.datagrams.len() {
             self.datagrams.drain(..self.left);
@@ -172,7 +172,7 @@ impl Queue {
 
     /// The datagrams that wait.
     #[inline]
-    pub(crate) fn waiting(&self) -> &[Waiting] {
+    pub(crate) fn waiting(&self) -> &[WaitingDatagram] {
         &self.datagrams[self.left..]
     }
 
@@ -190,13 +190,13 @@ impl Queue {
 
     /// Calls `fill` with the datagrams that wait, which returns how many of their bits it has put into slots.
     #[inline(always)]
-    pub(crate) fn fill(&mut self, fill: impl FnOnce(&mut [Waiting]) -> u64) {
+    pub(crate) fn fill(&mut self, fill: impl FnOnce(&mut [WaitingDatagram]) -> u64) {
         self.bits -= fill(&mut self.datagrams[self.left..]);
     }
 
     /// Removes the first datagrams, as many as were sent completely, after a call of `leave` with each.
     #[inline]
-    pub(crate) fn remove_done(&mut self, mut leave: impl FnMut(&Waiting)) {
+    pub(crate) fn remove_done(&mut self, mut leave: impl FnMut(&WaitingDatagram)) {
         let done =
             self.waiting().iter().take_while(|waiting| waiting.bits_left == 0).inspect(|&waiting| leave(waiting));
         let done = done.count();
@@ -218,7 +218,7 @@ impl Queue {
     }
 
     /// Removes the datagram at an index.
-    fn take(&mut self, index: usize) -> Waiting {
+    fn take(&mut self, index: usize) -> WaitingDatagram {
         let at = self.left + index;
         let waiting = self.datagrams[at];
         // Few have begun, and a queue may be long: they move, not what comes after.
@@ -240,17 +240,17 @@ impl Filler {
     }
 
     /// Whether a slot of so many bits that carries these datagrams has room for a part of another.
-    fn has_room(&self, carried: &[Waiting], slot_bits: u32) -> bool {
+    fn has_room(&self, carried: &[WaitingDatagram], slot_bits: u32) -> bool {
         let taken: u64 = carried.iter().map(|waiting| waiting.bits_left + self.fragment_bits).sum();
         self.packing && taken + self.fragment_bits < u64::from(slot_bits)
     }
 
     /// How many slots of so many bits datagrams will fill.
-    fn slots<'a>(&self, waiting: impl Iterator<Item = &'a Waiting>, slot_bits: u32) -> u64 {
+    fn slots<'a>(&self, waiting: impl Iterator<Item = &'a WaitingDatagram>, slot_bits: u32) -> u64 {
         let most = u64::from(slot_bits) - self.fragment_bits;
         // For the next datagram in the last slot, with its header.
         let (mut slots, mut room) = (0, 0u64);
-        for &Waiting { bits_left, .. } in waiting {
+        for &WaitingDatagram { bits_left, .. } in waiting {
             let here = bits_left.min(room.saturating_sub(self.fragment_bits));
             let beyond = bits_left - here;
             let full = beyond.saturating_sub(1) / most;
@@ -269,7 +269,7 @@ impl Filler {
     /// Fills slots of so many bits, at least one and at most `most`, from the first datagram on, which has bits left:
     /// those that carry nothing else and do not finish it, or else one.
     #[inline(always)]
-    pub(crate) fn fill(&self, datagrams: &mut [Waiting], slot_bits: u32, most: u32, now: Time) -> Filled {
+    pub(crate) fn fill(&self, datagrams: &mut [WaitingDatagram], slot_bits: u32, most: u32, now: Time) -> Filled {
         let mut filled = Filled { slots: 1, carried: 0, done: 0, bits: 0, begun: 0, waited: Duration::ZERO };
         let mut room = u64::from(slot_bits);
         for waiting in datagrams {
@@ -317,8 +317,8 @@ mod tests {
             datagrams in prop::collection::vec(1u64..2000, 0..20),
         ) {
             let filler = Filler { fragment_bits, packing };
-            let mut queue = Queue::default();
-            datagrams.iter().for_each(|&bits| queue.push(Waiting::new(0, bits, Time::ZERO)));
+            let mut queue = DatagramQueue::default();
+            datagrams.iter().for_each(|&bits| queue.push(WaitingDatagram::new(0, bits, Time::ZERO)));
             let told = filler.slots(queue.waiting().iter(), slot_bits);
             let mut filled = 0;
             while !queue.is_empty() {

@@ -31,12 +31,12 @@ pub(crate) struct LineOfSight {
 #[derive(Clone, Debug)]
 pub(crate) enum Snr {
     Fixed(Db),
-    Over(Arc<Levels>),
+    Over(Arc<SnrLevels>),
 }
 
 /// Es/N0 in decibels, linear between instants.
 #[derive(Debug)]
-pub(crate) struct Levels {
+pub(crate) struct SnrLevels {
     /// Nanoseconds and decibels; [`NOTHING`] from where no satellite serves until the next point.
     points: Vec<(u64, f64)>,
 }
@@ -112,7 +112,7 @@ impl Sight<'_> {
             }
         };
         let snr = match &geometry {
-            Some(geometry) => Levels::tabulate(geometry, |view| snr(view).get()),
+            Some(geometry) => SnrLevels::tabulate(geometry, |view| snr(view).get()),
             None => {
                 let elevation = self.elevation.and_then(OrOrbit::given);
                 Snr::Fixed(snr(View { elevation_deg: elevation.map_or(90.0, Angle::as_degrees), range_m: 1.0 }))
@@ -167,7 +167,7 @@ fn needed<'a>(geometry: Option<&'a Arc<Geometry>>, field: &str) -> Result<&'a Ar
 const RANGE_STEP: f64 = 0.03;
 const ELEVATION_STEP_DEG: f64 = 0.5;
 
-impl Levels {
+impl SnrLevels {
     fn tabulate(geometry: &Geometry, level: impl Fn(View) -> f64) -> Snr {
         let mut points = Vec::with_capacity(geometry.points().len());
         for (i, &(time, seen)) in geometry.points().iter().enumerate() {
@@ -188,7 +188,7 @@ impl Levels {
         }
         match points.iter().all(|&(_, level)| level == points[0].1) {
             true => Snr::Fixed(Db::new(points[0].1)),
-            false => Snr::Over(Arc::new(Levels { points })),
+            false => Snr::Over(Arc::new(SnrLevels { points })),
         }
     }
 
@@ -217,7 +217,7 @@ impl Level for Box<dyn Level> {
 /// Reads the levels in the order of time.
 #[derive(Debug)]
 pub(crate) struct Cursor {
-    levels: Arc<Levels>,
+    levels: Arc<SnrLevels>,
     /// The first point after the current piece.
     next: usize,
     /// The current piece: a straight line from this instant on.
@@ -228,7 +228,7 @@ pub(crate) struct Cursor {
 }
 
 impl Cursor {
-    pub(crate) fn new(levels: &Arc<Levels>) -> Cursor {
+    pub(crate) fn new(levels: &Arc<SnrLevels>) -> Cursor {
         let levels = Arc::clone(levels);
         let (level, until) = (levels.points[0].1, levels.points[0].0);
         Cursor { levels, next: 0, from: 0, until, level, per_nano: 0.0 }

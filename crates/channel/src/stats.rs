@@ -161,7 +161,7 @@ pub struct Lag {
 
 /// Samples the channel of user 0 of `model` for `duration`, in constant memory.
 pub fn measure(model: &dyn ChannelModel, duration: Duration, streams: &mut MakeRng<'_>) -> ChannelStats {
-    let mut levels = Levels::new();
+    let mut levels = Attenuations::new();
     let mut states = States::default();
     let mut correlations = FadingCorrelations::new(model);
     let (mut samples, mut information, mut erased) = (0u64, 0.0, 0u64);
@@ -202,7 +202,7 @@ pub fn measure(model: &dyn ChannelModel, duration: Duration, streams: &mut MakeR
 }
 
 /// The distribution of the attenuation, in bins.
-struct Levels {
+struct Attenuations {
     count: u64,
     sum_db: f64,
     sum_power: f64,
@@ -219,9 +219,9 @@ const BINS: usize = 350 * 50;
 const PERCENTS: [f64; 9] = [1.0, 5.0, 10.0, 25.0, 50.0, 75.0, 90.0, 95.0, 99.0];
 const FADES_DB: [f64; 6] = [3.0, 5.0, 10.0, 15.0, 20.0, 30.0];
 
-impl Levels {
-    fn new() -> Levels {
-        Levels {
+impl Attenuations {
+    fn new() -> Attenuations {
+        Attenuations {
             count: 0,
             sum_db: 0.0,
             sum_power: 0.0,
@@ -479,7 +479,7 @@ mod tests {
 
     #[test]
     fn percentiles_of_a_constant_are_the_constant() {
-        let mut levels = Levels::new();
+        let mut levels = Attenuations::new();
         (0..10).for_each(|_| levels.add(7.0));
         assert!(levels.percentiles().iter().all(|point| point.attenuation_db == 7.0), "{:?}", levels.percentiles());
         // Between the least and the most to the middle of a bin.

@@ -156,13 +156,13 @@ impl Layout {
 pub(crate) struct Joined {
     /// The header of the device, and the packet.
     frame: Vec<u8>,
-    open: Option<Open>,
+    open: Option<OpenFrame>,
     packets: u64,
 }
 
 /// A frame that may grow.
 #[derive(Clone, Copy, Debug)]
-struct Open {
+struct OpenFrame {
     layout: Layout,
     checksum: Checksum,
     /// Bytes of each packet but the last.
@@ -184,7 +184,7 @@ impl Joined {
         let pushes = packet.bytes[open.layout.transport + 13] & PUSH;
         self.frame[HEADER + open.layout.transport + 13] |= pushes;
         let goes_on = bytes.len() == open.size && pushes == 0;
-        self.open = goes_on.then(|| Open { next: open.next.wrapping_add(bytes.len() as u32), ..open });
+        self.open = goes_on.then(|| OpenFrame { next: open.next.wrapping_add(bytes.len() as u32), ..open });
         if self.packets == 1 {
             let kind = if open.layout.ipv6 { GSO_TCP6 } else { GSO_TCP4 };
             self.frame[1] = kind;
@@ -215,11 +215,11 @@ impl Joined {
         let Some(layout) = Layout::of(bytes, checksum, TCP).filter(|layout| layout.carries_data(bytes)) else { return };
         let size = bytes.len() - layout.payload;
         let next = four(bytes, layout.transport + 4).wrapping_add(size as u32);
-        self.open = Some(Open { layout, checksum, size, next });
+        self.open = Some(OpenFrame { layout, checksum, size, next });
     }
 
     /// Whether a packet continues an open frame: the next bytes, under the same headers.
-    fn follows(&self, open: &Open, packet: &Packet) -> bool {
+    fn follows(&self, open: &OpenFrame, packet: &Packet) -> bool {
         let (first, bytes) = (&self.frame[HEADER..], &packet.bytes[..]);
         let Layout { ipv6, transport, payload, .. } = open.layout;
         let same = |range: Range<usize>| first[range.clone()] == bytes[range];

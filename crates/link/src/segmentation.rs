@@ -101,13 +101,13 @@ pub(crate) struct Segmentation {
     /// Begun and not all sent, in the order of their beginning, with the bytes that are left.
     cutting: VecDeque<(PacketRef, u32)>,
     /// Begun and not left, by the caller's handle.
-    open: BTreeMap<u32, Open>,
+    open: BTreeMap<u32, OpenPacket>,
     counters: SegmentationCounters,
 }
 
 /// A packet of which a part was sent.
 #[derive(Debug)]
-struct Open {
+struct OpenPacket {
     packet: PacketRef,
     /// Fragments whose fate is not known.
     fragments: u32,
@@ -134,7 +134,7 @@ impl Segmentation {
     pub fn begin(&mut self, packet: PacketRef) -> PacketRef {
         let mut left = self.cutter.load(packet.size);
         let fragments = left.div_ceil(self.cutter.room).max(1);
-        let before = self.open.insert(packet.id, Open { packet, fragments, lost: None });
+        let before = self.open.insert(packet.id, OpenPacket { packet, fragments, lost: None });
         debug_assert!(before.is_none(), "two packets of one handle: {packet:?}");
         let size = self.cutter.cut(&mut left);
         if left > 0 {
@@ -178,7 +178,7 @@ impl Segmentation {
         if open.fragments > 0 {
             return None;
         }
-        let Open { packet, lost, .. } = self.open.remove(&id).expect("it was found above");
+        let OpenPacket { packet, lost, .. } = self.open.remove(&id).expect("it was found above");
         Some(match lost {
             Some(reason) => Output::Dropped(packet, reason),
             None => {

@@ -37,7 +37,7 @@ pub fn passes(orbits: &Orbits, station: &Station, minimum_elevation: Angle, [beg
     let sky = StationSky { orbits, station, sin_mask: libm::sin(minimum_elevation.as_radians()), begin, end };
     let mut open: Vec<Option<OpenPass>> = vec![None; orbits.len()];
     let mut passes = Vec::new();
-    sky.look_at_all(|&Look { number, before, now, sine, culminates }| {
+    sky.look_at_all(|&PassLook { number, before, now, sine, culminates }| {
         let open = &mut open[number];
         match (&mut *open, sine >= sky.sin_mask) {
             (None, true) => {
@@ -67,7 +67,7 @@ pub fn passes(orbits: &Orbits, station: &Station, minimum_elevation: Angle, [beg
 pub fn highest(orbits: &Orbits, station: &Station, [begin, end]: [f64; 2]) -> (Angle, f64) {
     let sky = StationSky { orbits, station, sin_mask: 1.0, begin, end };
     let mut best = (-1.0, begin);
-    sky.look_at_all(|&Look { number, now, sine, culminates, .. }| {
+    sky.look_at_all(|&PassLook { number, now, sine, culminates, .. }| {
         let culmination = culminates.map(|[from, to]| {
             let at = sky.highest_between(number, from, to);
             (sky.look(number, at).1, at)
@@ -86,7 +86,7 @@ fn elevation(sine: f64) -> Angle {
 }
 
 /// One of the looks at all satellites, in the order of time.
-struct Look {
+struct PassLook {
     number: usize,
     /// The instants of the look before and of this one.
     before: f64,
@@ -121,7 +121,7 @@ impl StationSky<'_> {
     }
 
     /// Looks at all satellites from begin to end.
-    fn look_at_all(&self, mut visit: impl FnMut(&Look)) {
+    fn look_at_all(&self, mut visit: impl FnMut(&PassLook)) {
         let looks = ((self.end - self.begin) / LOOK_EVERY_S).ceil().max(1.0) as u64;
         let at = |look: u64| (self.begin + look as f64 * LOOK_EVERY_S).min(self.end);
         let mut positions = Vec::new();
@@ -137,7 +137,7 @@ impl StationSky<'_> {
                     true => Some([at(look.saturating_sub(2)), now]),
                     false => (look == looks && *previous < sine).then_some([before, now]),
                 };
-                visit(&Look { number, before, now, sine, culminates });
+                visit(&PassLook { number, before, now, sine, culminates });
                 (*earlier, *previous) = (*previous, sine);
             }
         }

@@ -13,7 +13,7 @@ use crate::simulation::{Simulation, broken};
 
 /// The action that an agent has set, and the observations since.
 #[derive(Default)]
-struct Shared {
+struct AgentShared {
     window: f64,
     pacing_rate: Option<BitRate>,
     /// Since the last step.
@@ -31,7 +31,7 @@ struct Shared {
 /// A controller that an agent steers: every end of every flow that names it has the same window and rate.
 #[pyclass(module = "transorbit._core", frozen)]
 pub(crate) struct Steering {
-    shared: Arc<Mutex<Shared>>,
+    shared: Arc<Mutex<AgentShared>>,
     paced: bool,
 }
 
@@ -87,14 +87,14 @@ impl Steering {
 }
 
 struct Steered {
-    shared: Arc<Mutex<Shared>>,
+    shared: Arc<Mutex<AgentShared>>,
     paced: bool,
     /// As of the last acknowledgment, what time-outs took for lost included.
     lost_total: u64,
 }
 
 impl Steered {
-    fn answer(shared: &Shared) -> Answer {
+    fn answer(shared: &AgentShared) -> Answer {
         Answer { window: Some(shared.window), pacing_rate: shared.pacing_rate, ..Answer::default() }
     }
 }

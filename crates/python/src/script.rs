@@ -7,10 +7,10 @@ use pyo3::prelude::*;
 
 /// The first exception that a user's code raised in a run. Clones share it.
 #[derive(Clone, Default)]
-pub(crate) struct Raised(Arc<Kept>);
+pub(crate) struct Raised(Arc<RaisedError>);
 
 #[derive(Default)]
-struct Kept {
+struct RaisedError {
     /// Whether a call was not completed: the run ends, and the code is called no more.
     failed: AtomicBool,
     error: Mutex<Option<PyErr>>,

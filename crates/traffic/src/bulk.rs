@@ -44,11 +44,11 @@ pub(crate) struct BulkSource {
     start: Time,
     /// `None`: unlimited.
     size: Option<Bytes>,
-    step: Step,
+    step: BulkStep,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Step {
+enum BulkStep {
     Open,
     Write,
     Close,
@@ -57,7 +57,7 @@ enum Step {
 
 impl BulkSource {
     pub(crate) fn new(start: Time, size: Option<Bytes>) -> BulkSource {
-        BulkSource { start, size, step: Step::Open }
+        BulkSource { start, size, step: BulkStep::Open }
     }
 }
 
@@ -71,18 +71,18 @@ impl Source for BulkSource {
             return None;
         }
         let (action, next) = match (self.step, self.size) {
-            (Step::Open, _) => (Action::Open, Step::Write),
-            (Step::Write, Some(size)) => (Action::Write(size), Step::Close),
-            (Step::Write, None) => (Action::WriteForEver, Step::Done),
-            (Step::Close, _) => (Action::Close, Step::Done),
-            (Step::Done, _) => return None,
+            (BulkStep::Open, _) => (Action::Open, BulkStep::Write),
+            (BulkStep::Write, Some(size)) => (Action::Write(size), BulkStep::Close),
+            (BulkStep::Write, None) => (Action::WriteForEver, BulkStep::Done),
+            (BulkStep::Close, _) => (Action::Close, BulkStep::Done),
+            (BulkStep::Done, _) => return None,
         };
         self.step = next;
         Some(Act::on_first(End::Server, action))
     }
 
     fn poll_timeout(&self) -> Option<Time> {
-        (self.step != Step::Done).then_some(self.start)
+        (self.step != BulkStep::Done).then_some(self.start)
     }
 }
 

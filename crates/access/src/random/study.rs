@@ -16,7 +16,7 @@ pub struct PlrStudy {
     block_slots: u32,
     bursts_per_point: u64,
     rng: Box<dyn Rng + Send>,
-    points: Vec<Tally>,
+    points: Vec<LossTally>,
     /// The current point.
     current: usize,
 }
@@ -51,7 +51,7 @@ pub struct PlrPoint {
 }
 
 #[derive(Clone, Copy, Debug, Default)]
-struct Tally {
+struct LossTally {
     packets_per_block: u32,
     blocks: u64,
     packets: u64,
@@ -72,8 +72,10 @@ impl PlrStudy {
         bursts_per_point: u64,
         rng: Box<dyn Rng + Send>,
     ) -> PlrStudy {
-        let points =
-            loads.into_iter().map(|packets_per_block| Tally { packets_per_block, ..Tally::default() }).collect();
+        let points = loads
+            .into_iter()
+            .map(|packets_per_block| LossTally { packets_per_block, ..LossTally::default() })
+            .collect();
         PlrStudy {
             frame: RandomFrame::new(scheme, layout),
             columns: Columns::new(layout.timeslots),
@@ -106,7 +108,7 @@ impl PlrStudy {
 
     /// The share of the study that is done, 0 to 1.
     pub fn progress(&self) -> f64 {
-        let share = |point: &Tally| match point.is_complete || self.bursts_per_point == 0 {
+        let share = |point: &LossTally| match point.is_complete || self.bursts_per_point == 0 {
             true => 1.0,
             false => (point.bursts as f64 / self.bursts_per_point as f64).min(1.0),
         };
@@ -119,7 +121,7 @@ impl PlrStudy {
     }
 }
 
-impl Tally {
+impl LossTally {
     /// Simulates a block and returns the number of its bursts.
     fn simulate_block(&mut self, frame: &mut RandomFrame, columns: &mut Columns, rng: &mut dyn Rng) -> u64 {
         let before = frame.counters();

@@ -94,10 +94,10 @@ impl Default for P681 {
 default_reference_snr!(P681);
 
 impl Fading for P681 {
-    type Site = Parameters;
+    type Site = P681Parameters;
 
-    fn published(&self) -> Published<Parameters> {
-        let sites = Parameters::all().iter().filter(|site| site.environment == self.environment);
+    fn published(&self) -> Published<P681Parameters> {
+        let sites = P681Parameters::all().iter().filter(|site| site.environment == self.environment);
         Published::new(self.environment.name(), sites.map(|site| (site.elevation_deg, site)))
     }
 
@@ -107,19 +107,19 @@ impl Fading for P681 {
 /// A row of the Recommendation's tables, from `parameters/p681.toml`.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Parameters {
+pub(crate) struct P681Parameters {
     environment: P681Environment,
     elevation_deg: f64,
     shadowing_correlation_m: f64,
     f1: f64,
     f2: f64,
-    good: State,
-    bad: State,
+    good: P681State,
+    bad: P681State,
 }
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct State {
+struct P681State {
     log_length_mean: f64,
     log_length_deviation: f64,
     length_min_m: f64,
@@ -131,20 +131,20 @@ struct State {
     g2: f64,
 }
 
-impl Parameters {
-    fn all() -> &'static [Parameters] {
+impl P681Parameters {
+    fn all() -> &'static [P681Parameters] {
         #[derive(Deserialize)]
         struct File {
-            site: Vec<Parameters>,
+            site: Vec<P681Parameters>,
         }
-        static SITES: OnceLock<Vec<Parameters>> = OnceLock::new();
+        static SITES: OnceLock<Vec<P681Parameters>> = OnceLock::new();
         // The file is compiled in; a test reads it.
         let read =
             || toml::from_str::<File>(include_str!("../../parameters/p681.toml")).expect("a valid parameter file").site;
         SITES.get_or_init(read)
     }
 
-    fn state(&self, state: usize) -> &State {
+    fn state(&self, state: usize) -> &P681State {
         if state == GOOD { &self.good } else { &self.bad }
     }
 
@@ -160,7 +160,7 @@ const BAD: usize = 1;
 /// The mean attenuation of an event is between its 5 % and 95 % points if it is good, its 10 % and 90 % points if bad.
 const LIMITS: [f64; 2] = [1.644_853_626_951_472_2, 1.281_551_565_544_600_4];
 
-impl State {
+impl P681State {
     /// The mean of the lognormal law above the shortest length.
     fn mean_length_m(&self) -> f64 {
         let (mean, deviation) = (self.log_length_mean, self.log_length_deviation);
@@ -202,10 +202,10 @@ fn draw_within(limit: f64, rng: &mut dyn Rng) -> f64 {
     }
 }
 
-impl Site for Parameters {
+impl Site for P681Parameters {
     type Track = Events;
 
-    fn track(course: Course<Parameters>, rng: Box<dyn Rng + Send>) -> Events {
+    fn track(course: Course<P681Parameters>, rng: Box<dyn Rng + Send>) -> Events {
         Events::new(course, rng)
     }
 
@@ -221,7 +221,7 @@ impl Site for Parameters {
         1.5e9..=3e9
     }
 
-    fn warnings(_sites: &[&'static Parameters]) -> Vec<String> {
+    fn warnings(_sites: &[&'static P681Parameters]) -> Vec<String> {
         Vec::new()
     }
 }
@@ -231,7 +231,7 @@ impl Site for Parameters {
 /// Where the elevation leaves the range of a row, the event continues under the next row with its length and its
 /// quantile in the law of the mean attenuation, joined by a ramp as two events are.
 pub(crate) struct Events {
-    course: Course<Parameters>,
+    course: Course<P681Parameters>,
     leg: usize,
     rng: Box<dyn Rng + Send>,
     state: usize,
@@ -248,7 +248,7 @@ pub(crate) struct Events {
 }
 
 impl Events {
-    fn new(course: Course<Parameters>, rng: Box<dyn Rng + Send>) -> Events {
+    fn new(course: Course<P681Parameters>, rng: Box<dyn Rng + Send>) -> Events {
         let (loo, before) = (Loo::default(), Loo::default());
         let mut events = Events {
             course,
@@ -267,7 +267,7 @@ impl Events {
         events
     }
 
-    fn site(&self) -> &'static Parameters {
+    fn site(&self) -> &'static P681Parameters {
         self.course.legs()[self.leg].1
     }
 
@@ -355,15 +355,15 @@ mod tests {
     use super::*;
     use crate::testing::streams;
 
-    fn site(environment: P681Environment, elevation_deg: f64) -> &'static Parameters {
-        let mut sites = Parameters::all().iter();
+    fn site(environment: P681Environment, elevation_deg: f64) -> &'static P681Parameters {
+        let mut sites = P681Parameters::all().iter();
         sites.find(|site| site.environment == environment && site.elevation_deg == elevation_deg).unwrap()
     }
 
     #[test]
     fn every_row_is_complete() {
-        assert_eq!(Parameters::all().len(), 23);
-        for row in Parameters::all() {
+        assert_eq!(P681Parameters::all().len(), 23);
+        for row in P681Parameters::all() {
             assert!(
                 std::ptr::eq(row, site(row.environment, row.elevation_deg)),
                 "two rows for one environment and elevation"

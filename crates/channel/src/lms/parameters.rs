@@ -48,11 +48,11 @@ pub(crate) struct ParameterSet {
     #[serde(default)]
     pub(crate) assumed: Vec<String>,
     #[serde(rename = "state")]
-    pub(crate) states: Vec<State>,
+    pub(crate) states: Vec<FadingState>,
 }
 
 #[derive(Debug, Deserialize)]
-pub(crate) struct State {
+pub(crate) struct FadingState {
     pub(crate) name: String,
     #[serde(flatten)]
     pub(crate) loo: Loo,

@@ -10,9 +10,9 @@ use crate::normal::Normals;
 /// autoregression in distance (Gudmundson 1991). The correlation length may change along the course.
 pub(crate) struct Shadowing {
     normals: Normals,
-    step: Step,
+    step: ShadowingStep,
     /// The coming steps, each with the number of steps from the start after which it applies.
-    changes: VecDeque<(u64, Step)>,
+    changes: VecDeque<(u64, ShadowingStep)>,
     until: u64,
     /// The value after the last step that was made.
     value: f32,
@@ -25,19 +25,19 @@ pub(crate) struct Shadowing {
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Step {
+struct ShadowingStep {
     memory: f32,
     innovation: f32,
     ratio: f64,
 }
 
-impl Step {
-    fn new(step_m: f64, correlation_m: f64) -> Step {
+impl ShadowingStep {
+    fn new(step_m: f64, correlation_m: f64) -> ShadowingStep {
         let ratio = step_m / correlation_m;
         // The innovation belongs to the rounded memory, so that the variance is 1 also for short steps.
         let memory = libm::exp(-ratio) as f32;
         let innovation = (1.0 - f64::from(memory) * f64::from(memory)).sqrt() as f32;
-        Step { memory, innovation, ratio }
+        ShadowingStep { memory, innovation, ratio }
     }
 }
 
@@ -48,7 +48,7 @@ impl Shadowing {
         let value = normals.draw();
         Shadowing {
             normals,
-            step: Step::new(step_m, correlation_m),
+            step: ShadowingStep::new(step_m, correlation_m),
             changes: VecDeque::new(),
             until: u64::MAX,
             value,
@@ -61,7 +61,7 @@ impl Shadowing {
 
     /// Another correlation length from step `index` on, later than the changes before.
     pub(crate) fn change(&mut self, index: u64, step_m: f64, correlation_m: f64) {
-        self.changes.push_back((index, Step::new(step_m, correlation_m)));
+        self.changes.push_back((index, ShadowingStep::new(step_m, correlation_m)));
         self.until = self.changes[0].0;
     }
 
@@ -103,7 +103,7 @@ impl Shadowing {
             while self.last == self.until {
                 self.exchange();
             }
-            let Step { memory, innovation, .. } = self.step;
+            let ShadowingStep { memory, innovation, .. } = self.step;
             let (kept_at, run) = self.normals.run((self.until - self.last).min(1 << 30) as usize);
             (self.first, self.kept_at, self.before) = (self.last + 1, kept_at, self.value);
             // A loop of its own, for numbers side by side.
@@ -126,10 +126,10 @@ impl Shadowing {
     /// for a process that is asked with [`Shadowing::after`].
     pub(crate) fn walk_anew(&mut self, step_m: f64, correlation_m: f64, numbers: &mut [f32]) {
         if self.step.ratio != step_m / correlation_m {
-            self.step = Step::new(step_m, correlation_m);
+            self.step = ShadowingStep::new(step_m, correlation_m);
         }
         self.normals.fill(numbers);
-        let Step { memory, innovation, .. } = self.step;
+        let ShadowingStep { memory, innovation, .. } = self.step;
         let Some((&mut start, steps)) = numbers.split_first_mut() else { return };
         let mut value = start;
         for number in steps {
@@ -158,7 +158,7 @@ mod tests {
 
     /// The values at steps of 0.05 m, from the number drawn after so many on: the definition.
     fn recursion(seed: u64, skipped: usize, steps: usize) -> impl Iterator<Item = f32> {
-        let Step { memory, innovation, .. } = Step::new(0.05, 1.5);
+        let ShadowingStep { memory, innovation, .. } = ShadowingStep::new(0.05, 1.5);
         let mut normals = Normals::new(streams(seed)("shadowing"));
         (0..skipped).for_each(|_| _ = normals.draw());
         let first = normals.draw();

@@ -139,15 +139,17 @@ impl<'de> Deserialize<'de> for Threshold {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Threshold, D::Error> {
         #[derive(Deserialize)]
         #[serde(untagged)]
-        enum Given {
+        enum GivenThreshold {
             Number(f64),
             Text(String),
         }
         let allowed = "write \"code\" or the mutual information per data bit, a number such as 1.05";
-        match Given::deserialize(deserializer).map_err(|_| D::Error::custom(allowed))? {
-            Given::Number(value) => Ok(Threshold::Constant(value)),
-            Given::Text(text) if text == "code" => Ok(Threshold::Code),
-            Given::Text(text) => Err(D::Error::custom(format!("\"{text}\" is not a decoding threshold: {allowed}"))),
+        match GivenThreshold::deserialize(deserializer).map_err(|_| D::Error::custom(allowed))? {
+            GivenThreshold::Number(value) => Ok(Threshold::Constant(value)),
+            GivenThreshold::Text(text) if text == "code" => Ok(Threshold::Code),
+            GivenThreshold::Text(text) => {
+                Err(D::Error::custom(format!("\"{text}\" is not a decoding threshold: {allowed}")))
+            }
         }
     }
 }

@@ -13,7 +13,7 @@ use crate::ground::place::Place;
 use crate::path::change::History;
 use crate::path::look::StoredLook;
 use crate::path::scene::{GroundEnd, PRECISION, Scene, never_in_view};
-use crate::path::stretch::Point;
+use crate::path::stretch::DelayPoint;
 use crate::path::trace::{DelayTrace, RouteInterval};
 use crate::routes::all_pairs::Metric;
 use crate::routes::routing::Router;
@@ -62,7 +62,7 @@ pub(crate) struct Follower {
     current: Path,
     found: Path,
     history: History,
-    points: Vec<Point>,
+    points: Vec<DelayPoint>,
     looks: Vec<StoredLook>,
     intervals: Vec<RouteInterval>,
 }
@@ -368,7 +368,7 @@ impl Follower {
             }
             _ => (None, None),
         };
-        self.points.push(Point { at: now, delay, last_link });
+        self.points.push(DelayPoint { at: now, delay, last_link });
         self.looks.push(StoredLook::of(look));
     }
 }

@@ -24,7 +24,7 @@ use serde::{Deserialize, Serialize};
 use units::{Duration, FieldError, Files, RateOverTime, Time, chance};
 
 use super::measured::{LossOverTime, Measured};
-use super::stretch::Point;
+use super::stretch::DelayPoint;
 use super::trace::DelayTrace;
 use super::transit::NoRoute;
 use super::{Kind, is_default};
@@ -316,8 +316,8 @@ impl<'a> Epochs<'a> {
             push(&mut points, now, Some(self.delay()), silent_until);
             if let Some(lasts) = burst.filter(|_| now >= silent_until) {
                 silent_until = now + lasts;
-                points.push(Point { at: now, delay: None, last_link: None });
-                points.push(Point { at: silent_until, delay: Some(self.delay()), last_link: None });
+                points.push(DelayPoint { at: now, delay: None, last_link: None });
+                points.push(DelayPoint { at: silent_until, delay: Some(self.delay()), last_link: None });
             }
             let next = now + STEP;
             now = if now < boundary && boundary <= next { boundary } else { next };
@@ -329,9 +329,9 @@ impl<'a> Epochs<'a> {
 }
 
 /// Adds a point, unless there is silence.
-fn push(points: &mut Vec<Point>, at: Time, delay: Option<Duration>, silent_until: Time) {
+fn push(points: &mut Vec<DelayPoint>, at: Time, delay: Option<Duration>, silent_until: Time) {
     if at >= silent_until {
-        points.push(Point { at, delay, last_link: None });
+        points.push(DelayPoint { at, delay, last_link: None });
     }
 }
 

@@ -6,7 +6,7 @@ use crate::path::rounding::nearest;
 
 /// The delay from an instant on. Of two points at one instant, the first ends the interval before.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Point {
+pub(crate) struct DelayPoint {
     pub at: Time,
     /// `None`: from here to the next point there is no route.
     pub delay: Option<Duration>,
@@ -35,8 +35,8 @@ struct Line {
 
 impl Stretch {
     /// From a point to the next, or for ever. Where there is no value at the next point, that of the first holds.
-    pub(super) fn new(point: &Point, next: Option<&Point>) -> Stretch {
-        let line = |of: fn(&Point) -> Option<Duration>| {
+    pub(super) fn new(point: &DelayPoint, next: Option<&DelayPoint>) -> Stretch {
+        let line = |of: fn(&DelayPoint) -> Option<Duration>| {
             let begin = of(point)?;
             let end = next.and_then(of).unwrap_or(begin);
             Some(Line { begin, change: end.as_nanos_f64() - begin.as_nanos_f64() })

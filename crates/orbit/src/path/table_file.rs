@@ -11,7 +11,7 @@ use units::{Duration, FieldError, RateOverTime, Time};
 
 use super::columns::{Column, Directions, Quantity, column, nothing_known};
 use super::measured::{LossOverTime, Measured};
-use super::stretch::Point;
+use super::stretch::DelayPoint;
 use super::trace::DelayTrace;
 use crate::csv::{Line, rows};
 
@@ -271,7 +271,7 @@ impl DelayTrace {
             begin.into_iter().chain(within).chain(end).collect()
         };
         let points = copies.of(&begun(self.points().collect()));
-        let points = points.into_iter().map(|(at, delay)| Point { at, delay, last_link: None }).collect();
+        let points = points.into_iter().map(|(at, delay)| DelayPoint { at, delay, last_link: None }).collect();
         let rate = |rates: &Option<Arc<RateOverTime>>| {
             rates.as_ref().and_then(|rates| RateOverTime::new(copies.of(rates.steps()))).map(Arc::new)
         };

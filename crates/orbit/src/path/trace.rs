@@ -5,7 +5,7 @@ use units::{Duration, FieldError, Time};
 use crate::path::change::Change;
 use crate::path::look::{Look, StoredLook};
 use crate::path::measured::Measured;
-use crate::path::stretch::{Point, Stretch};
+use crate::path::stretch::{DelayPoint, Stretch};
 
 /// The one-way propagation delay of a path over time, with the route intervals.
 ///
@@ -13,7 +13,7 @@ use crate::path::stretch::{Point, Stretch};
 /// there is no delay (an outage). Before the first point and after the last one their values hold.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DelayTrace {
-    points: Vec<Point>,
+    points: Vec<DelayPoint>,
     /// The look of the user at its serving satellite at each point; empty for paths without satellites.
     looks: Vec<StoredLook>,
     intervals: Vec<RouteInterval>,
@@ -46,7 +46,11 @@ pub struct RouteInterval {
 impl DelayTrace {
     /// A constant delay.
     pub fn fixed(delay: Duration) -> DelayTrace {
-        DelayTrace::build(vec![Point { at: Time::ZERO, delay: Some(delay), last_link: None }], Vec::new(), Vec::new())
+        DelayTrace::build(
+            vec![DelayPoint { at: Time::ZERO, delay: Some(delay), last_link: None }],
+            Vec::new(),
+            Vec::new(),
+        )
     }
 
     /// The delay through `points` (instant, one-way delay), linear in between.
@@ -62,7 +66,7 @@ impl DelayTrace {
         called: &str,
         rows: impl Iterator<Item = Result<(usize, Time, Option<Duration>), FieldError>>,
     ) -> Result<DelayTrace, FieldError> {
-        let mut points: Vec<Point> = Vec::new();
+        let mut points: Vec<DelayPoint> = Vec::new();
         for row in rows {
             let (number, at, delay) = row?;
             match points.last() {
@@ -72,12 +76,12 @@ impl DelayTrace {
                     return Err(FieldError::new(format!("{called} {number}"), message));
                 }
                 // The last delay holds up to the outage.
-                Some(&Point { delay: Some(last), .. }) if delay.is_none() => {
-                    points.push(Point { at, delay: Some(last), last_link: None });
+                Some(&DelayPoint { delay: Some(last), .. }) if delay.is_none() => {
+                    points.push(DelayPoint { at, delay: Some(last), last_link: None });
                 }
                 _ => {}
             }
-            points.push(Point { at, delay, last_link: None });
+            points.push(DelayPoint { at, delay, last_link: None });
         }
         match points.is_empty() {
             true => Err(FieldError::new("", "the trace is empty: it needs at least one row of time and delay")),
@@ -87,7 +91,7 @@ impl DelayTrace {
 
     /// Returns the trace of points in the order of time, at least one. Over a constellation also the look of the user
     /// at each point, and the route intervals.
-    pub(crate) fn build(points: Vec<Point>, looks: Vec<StoredLook>, intervals: Vec<RouteInterval>) -> DelayTrace {
+    pub(crate) fn build(points: Vec<DelayPoint>, looks: Vec<StoredLook>, intervals: Vec<RouteInterval>) -> DelayTrace {
         debug_assert!(looks.is_empty() || looks.len() == points.len());
         let index = Index::new(&points);
         DelayTrace { points, looks, intervals, index, warnings: Vec::new(), beside: None }
@@ -271,8 +275,8 @@ impl DelayTrace {
 
     /// The trace of a run that ends at `until`.
     pub fn cut(&self, until: Time) -> DelayTrace {
-        let kept = |point: &Point| point.at > Time::ZERO && point.at < until;
-        let at = |at| Point { at, delay: self.delay(at), last_link: self.last_link_delay(at) };
+        let kept = |point: &DelayPoint| point.at > Time::ZERO && point.at < until;
+        let at = |at| DelayPoint { at, delay: self.delay(at), last_link: self.last_link_delay(at) };
         let within = self.points.iter().filter(|point| kept(point)).copied();
         let points = [at(Time::ZERO)].into_iter().chain(within).chain([at(until)]).collect();
         let looks = match self.looks.is_empty() {
@@ -335,7 +339,7 @@ struct Index {
 }
 
 impl Index {
-    fn new(points: &[Point]) -> Index {
+    fn new(points: &[DelayPoint]) -> Index {
         let start = points[0].at;
         let span = points[points.len() - 1].at.since(start).as_nanos();
         let width = (span / points.len() as u64).max(1);
@@ -355,7 +359,7 @@ impl Index {
     }
 
     /// The last point at or before `now`, or else the first point.
-    fn last_until(&self, points: &[Point], now: Time) -> usize {
+    fn last_until(&self, points: &[DelayPoint], now: Time) -> usize {
         let bucket = (now.since(self.start).as_nanos() >> self.shift).min(self.first.len() as u64 - 2) as usize;
         let (low, high) = (self.first[bucket] as usize, self.first[bucket + 1] as usize);
         low + points[low + 1..=high].partition_point(|point| point.at <= now)
@@ -393,7 +397,7 @@ mod tests {
         let look = |rate: Option<f64>| {
             StoredLook::of(rate.map(|rate| Look { elevation_deg: 50.0, range_m: 1e6, range_rate_mps: rate }))
         };
-        let points = rates.iter().map(|one| Point { at: at(one.0), delay: None, last_link: None }).collect();
+        let points = rates.iter().map(|one| DelayPoint { at: at(one.0), delay: None, last_link: None }).collect();
         DelayTrace::build(points, rates.iter().map(|one| look(one.1)).collect(), Vec::new())
     }
 
@@ -468,7 +472,7 @@ mod tests {
             interval(8.0, Some(1), [Some(8), Some(6)]), // handover of that gateway
             interval(9.0, Some(0), [Some(4), Some(6)]), // the first gateway again
         ];
-        let point = Point { at: Time::ZERO, delay: None, last_link: None };
+        let point = DelayPoint { at: Time::ZERO, delay: None, last_link: None };
         let trace = DelayTrace::build(vec![point], Vec::new(), intervals);
         assert_eq!((trace.user_handovers(), trace.gateway_handovers(), trace.handovers()), (1, 3, 4));
         assert_eq!(trace.route_changes(), 3);
@@ -488,7 +492,7 @@ mod tests {
             let mut now = 0;
             let points: Vec<_> = rows.iter().map(|&(power, add, delay)| {
                 now += if power < 10 { 0 } else { (1u64 << power) + add };
-                Point { at: Time::from_nanos(now), delay: delay.map(Duration::from_micros), last_link: None }
+                DelayPoint { at: Time::from_nanos(now), delay: delay.map(Duration::from_micros), last_link: None }
             }).collect();
             let trace = DelayTrace::build(points.clone(), Vec::new(), Vec::new());
             for (near, offset) in questions {
@@ -496,7 +500,7 @@ mod tests {
                 for now in [near + Duration::from_nanos(offset), near - Duration::from_nanos(offset)] {
                     let i = points.iter().rposition(|point| point.at <= now.max(points[0].at)).unwrap();
                     let expected = match (points[i].delay, points.get(i + 1)) {
-                        (Some(d), Some(&Point { at, delay: Some(end), .. })) if now > points[i].at => {
+                        (Some(d), Some(&DelayPoint { at, delay: Some(end), .. })) if now > points[i].at => {
                             let share = now.since(points[i].at).as_nanos() as i128;
                             let whole = at.since(points[i].at).as_nanos() as i128;
                             let change = (end.as_nanos() as i128 - d.as_nanos() as i128) * share;

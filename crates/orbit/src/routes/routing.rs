@@ -12,7 +12,7 @@ pub struct Router {
     metres: Vec<f64>,
     previous: Vec<u32>,
     exits: Vec<f64>,
-    queue: BinaryHeap<Reverse<Entry>>,
+    queue: BinaryHeap<Reverse<QueuedSatellite>>,
     route: Vec<u32>,
     /// The cost of each link beside its length, metres.
     per_link: f64,
@@ -26,7 +26,7 @@ const NONE: u32 = u32::MAX;
 /// comparing entries is most of the work. The length is rounded down to a step; a satellite that is reached again by a
 /// shorter route is queued again, so rounding only costs a needless visit now and then.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Entry(u64);
+struct QueuedSatellite(u64);
 
 const SATELLITE_BITS: u32 = 17;
 /// For the longest routes by delay.
@@ -37,9 +37,9 @@ const COARSE_STEPS: f64 = 1.0 / 1024.0;
 /// The lengths of two routes with equally many links are still compared to less than a millimetre.
 const MORE_THAN_ANY_ROUTE: f64 = (1u64 << 34) as f64;
 
-impl Entry {
-    fn new(metres: f64, steps: f64, satellite: u32) -> Entry {
-        Entry(((metres * steps) as u64) << SATELLITE_BITS | u64::from(satellite))
+impl QueuedSatellite {
+    fn new(metres: f64, steps: f64, satellite: u32) -> QueuedSatellite {
+        QueuedSatellite(((metres * steps) as u64) << SATELLITE_BITS | u64::from(satellite))
     }
 
     fn metres(self, steps: f64) -> f64 {
@@ -146,7 +146,7 @@ impl Router {
             // Several stations may have this satellite in view.
             if metres < self.metres[satellite as usize] {
                 self.metres[satellite as usize] = metres;
-                self.queue.push(Reverse(Entry::new(metres + at_least(satellite), self.steps, satellite)));
+                self.queue.push(Reverse(QueuedSatellite::new(metres + at_least(satellite), self.steps, satellite)));
             }
         }
     }
@@ -157,7 +157,11 @@ impl Router {
             if so_far + metres < self.metres[neighbour as usize] {
                 self.metres[neighbour as usize] = so_far + metres;
                 self.previous[neighbour as usize] = satellite;
-                self.queue.push(Reverse(Entry::new(so_far + metres + at_least(neighbour), self.steps, neighbour)));
+                self.queue.push(Reverse(QueuedSatellite::new(
+                    so_far + metres + at_least(neighbour),
+                    self.steps,
+                    neighbour,
+                )));
             }
         }
     }

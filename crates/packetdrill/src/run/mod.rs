@@ -84,7 +84,7 @@ pub fn run(text: &str, options: &Options) -> Outcome {
 }
 
 /// The options of a file.
-struct Rules {
+struct ScriptRules {
     strict: bool,
     strict_segments: bool,
     /// Payload of the segments into which a longer inbound packet is cut.
@@ -95,7 +95,7 @@ struct Rules {
 
 /// A running script.
 struct Runner {
-    rules: Rules,
+    rules: ScriptRules,
     clock: Clock,
     stack: Stack,
     host: Option<Host>,
@@ -118,7 +118,7 @@ struct Runner {
 impl Runner {
     fn new(strict: bool) -> Runner {
         Runner {
-            rules: Rules { strict, strict_segments: false, mss: None, stamp_tick: None },
+            rules: ScriptRules { strict, strict_segments: false, mss: None, stamp_tick: None },
             clock: Clock::default(),
             stack: Stack::linux(),
             host: None,

@@ -144,7 +144,7 @@ pub(super) fn infos(
 
 /// A segment in the form in which it is compared and shown.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Shape {
+pub(super) struct SegmentShape {
     flags: String,
     seq: u64,
     len: u32,
@@ -155,12 +155,12 @@ pub(super) struct Shape {
     ecn: u8,
 }
 
-impl Shape {
-    pub(super) fn of_kernel(packet: &Packet, sent_before: u32) -> Shape {
+impl SegmentShape {
+    pub(super) fn of_kernel(packet: &Packet, sent_before: u32) -> SegmentShape {
         let mut flags: Vec<char> = packet.flags.chars().filter(|flag| *flag != 'P').collect();
         flags.sort_unstable();
         let bare = packet.len == 0;
-        Shape {
+        SegmentShape {
             flags: flags.into_iter().collect(),
             seq: packet.seq,
             len: packet.len,
@@ -170,7 +170,7 @@ impl Shape {
         }
     }
 
-    pub(super) fn of_ours(sent: &Sent) -> Shape {
+    pub(super) fn of_ours(sent: &Sent) -> SegmentShape {
         let segment = &sent.segment;
         let letters = [
             (Flags::SYN, 'S'),
@@ -184,7 +184,7 @@ impl Shape {
             letters.into_iter().filter(|(flag, _)| segment.flags.has(*flag)).map(|(_, letter)| letter).collect();
         flags.sort_unstable();
         let bare = segment.len == 0;
-        Shape {
+        SegmentShape {
             flags: flags.into_iter().collect(),
             seq: segment.seq,
             len: segment.len,
@@ -200,20 +200,20 @@ impl Shape {
     }
 }
 
-impl Shape {
+impl SegmentShape {
     pub(super) fn is_syn(&self) -> bool {
         self.flags.contains('S')
     }
 
     /// Whether both carry the same data in the same transmission, whatever their flags.
-    pub(super) fn same_data(&self, other: &Shape) -> bool {
+    pub(super) fn same_data(&self, other: &SegmentShape) -> bool {
         self.seq == other.seq && self.len == other.len && self.sent_before == other.sent_before && self.ack == other.ack
     }
 }
 
-impl std::fmt::Display for Shape {
+impl std::fmt::Display for SegmentShape {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Shape { flags, seq, len, sent_before, ack, ecn } = self;
+        let SegmentShape { flags, seq, len, sent_before, ack, ecn } = self;
         write!(f, "{flags} {seq}:{}({len})", seq + u64::from(*len))?;
         if *sent_before > 0 {
             write!(f, " retransmission {sent_before}")?;

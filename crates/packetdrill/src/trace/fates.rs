@@ -26,7 +26,7 @@ pub fn fates(recording: &Recording) -> Result<Vec<Fate>, String> {
     let mut path = Path { delayed_acks: header.delack > 1, sack: header.sack != 0, ..Path::default() };
     for line in &recording.lines {
         match &line.what {
-            What::Out(packet) if packet.len > 0 => path.sent.push(Sent::new(packet, line.at)),
+            What::Out(packet) if packet.len > 0 => path.sent.push(SentData::new(packet, line.at)),
             What::Dropped(number) => {
                 let sent =
                     path.sent.get_mut(*number).ok_or_else(|| format!("line {}: no such segment", line.number))?;
@@ -76,7 +76,7 @@ fn has_duplicates(recording: &Recording) -> bool {
 
 /// A data segment in flight.
 #[derive(Clone, Debug)]
-struct Sent {
+struct SentData {
     start: u64,
     end: u64,
     sent_ms: f64,
@@ -85,10 +85,10 @@ struct Sent {
     acked_ms: Vec<f64>,
 }
 
-impl Sent {
-    fn new(packet: &Packet, sent_ms: f64) -> Sent {
+impl SentData {
+    fn new(packet: &Packet, sent_ms: f64) -> SentData {
         let end = packet.seq + u64::from(packet.len);
-        Sent { start: packet.seq, end, sent_ms, lost: false, acked_ms: Vec::new() }
+        SentData { start: packet.seq, end, sent_ms, lost: false, acked_ms: Vec::new() }
     }
 
     fn lies_in(&self, range: (u64, u64)) -> bool {
@@ -98,7 +98,7 @@ impl Sent {
 
 #[derive(Debug, Default)]
 struct Path {
-    sent: Vec<Sent>,
+    sent: Vec<SentData>,
     /// The peer's acknowledgments may wait for a second segment.
     delayed_acks: bool,
     sack: bool,

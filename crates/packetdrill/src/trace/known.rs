@@ -9,12 +9,12 @@ use serde::Deserialize;
 #[serde(deny_unknown_fields)]
 pub struct Known {
     #[serde(default)]
-    difference: Vec<Entry>,
+    difference: Vec<KnownDifference>,
 }
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Entry {
+struct KnownDifference {
     /// Name of the recording, without its folder.
     file: String,
     /// Why it differs.

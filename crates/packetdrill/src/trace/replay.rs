@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, VecDeque};
 use transport::{Flags, SackBlocks, Segment, SynOptions};
 use units::{Duration, Ecn, Time};
 
-use super::compare::{Bounds, Difference, Shape, infos};
+use super::compare::{Bounds, Difference, SegmentShape, infos};
 use super::file::{Header, Line, Packet, Recording, What, instant};
 use crate::host::Host;
 use crate::run::Stack;
@@ -108,7 +108,7 @@ struct Replay<'a> {
 /// A segment of the kernel that our connection has not sent yet.
 #[derive(Clone)]
 struct KernelSent {
-    shape: Shape,
+    shape: SegmentShape,
     push: bool,
     number: usize,
     at: f64,
@@ -122,7 +122,7 @@ struct KernelSent {
 /// A segment of our connection that the kernel has not sent yet.
 #[derive(Clone)]
 struct OurSent {
-    shape: Shape,
+    shape: SegmentShape,
     push: bool,
     at: Time,
     /// How much later a kernel may send the segment.
@@ -217,7 +217,7 @@ impl<'a> Replay<'a> {
 
     fn kernel_sent(&mut self, packet: &Packet, line: &Line) {
         let sent_before = self.transmissions.entry(packet.seq).or_insert(0);
-        let shape = Shape::of_kernel(packet, *sent_before);
+        let shape = SegmentShape::of_kernel(packet, *sent_before);
         *sent_before += u32::from(packet.len > 0);
         let stamp = packet.options.ts.map(|(value, _)| value);
         let push = packet.flags.contains('P');
@@ -267,7 +267,7 @@ impl<'a> Replay<'a> {
             let (at, late) = fired.unwrap_or((sent.at, JIFFY + RECORDING));
             let stamp = sent.segment.timestamps.map(|(value, _)| value);
             let push = sent.segment.flags.has(Flags::PSH);
-            self.ours.push_back(OurSent { shape: Shape::of_ours(&sent), push, at, late, stamp, carried: false });
+            self.ours.push_back(OurSent { shape: SegmentShape::of_ours(&sent), push, at, late, stamp, carried: false });
         }
     }
 
@@ -309,7 +309,7 @@ impl<'a> Replay<'a> {
     fn compare_push(&mut self, kernel: Option<&KernelSent>, ours: Option<&OurSent>) {
         let (Some(kernel), Some(ours)) = (kernel, ours) else { return };
         if self.bounds.ahead == 0 && kernel.push != ours.push {
-            let text = |push: bool, shape: &Shape| format!("{} {shape}", if push { "PSH" } else { "no PSH" });
+            let text = |push: bool, shape: &SegmentShape| format!("{} {shape}", if push { "PSH" } else { "no PSH" });
             let (theirs, our) = (text(kernel.push, &kernel.shape), text(ours.push, &ours.shape));
             let (line, at) = (kernel.number, kernel.at);
             self.differences.push(Difference { line, at, kind: "push", kernel: theirs, ours: our });

@@ -26,7 +26,7 @@ pub(super) struct Host {
 
 /// The numbers of a connection that its packets do not carry: where its 32-bit sequence numbers begin, and how its
 /// windows are scaled. The first of each pair belongs to the sender of the data.
-pub(super) struct Numbers {
+pub(super) struct HeaderNumbers {
     initial: [u32; 2],
     /// The window scale that each end's SYN offered, once it was sent.
     offered: [Option<Option<u8>>; 2],
@@ -57,9 +57,9 @@ impl Host {
     }
 }
 
-impl Numbers {
-    pub(super) fn new(initial: [u32; 2]) -> Numbers {
-        Numbers { initial, offered: [None; 2] }
+impl HeaderNumbers {
+    pub(super) fn new(initial: [u32; 2]) -> HeaderNumbers {
+        HeaderNumbers { initial, offered: [None; 2] }
     }
 
     /// Remembers what a SYN says, for the segments after it.
@@ -83,7 +83,14 @@ impl Frame {
     pub(super) const MOST: usize = Ethernet2Header::LEN + Ipv6Header::LEN + TcpHeader::MAX_LEN;
 
     /// The headers of a segment.
-    pub(super) fn tcp(from: &Host, to: &Host, way: Way, numbers: &Numbers, number: u32, segment: &Segment) -> Frame {
+    pub(super) fn tcp(
+        from: &Host,
+        to: &Host,
+        way: Way,
+        numbers: &HeaderNumbers,
+        number: u32,
+        segment: &Segment,
+    ) -> Frame {
         let tcp = tcp_header(from, to, way, numbers, segment);
         let ip = ipv4_header(from, to, number, IpNumber::TCP, segment.ecn, segment.wire_bytes());
         debug_assert_eq!(
@@ -169,7 +176,7 @@ impl Frame {
     }
 }
 
-fn tcp_header(from: &Host, to: &Host, way: Way, numbers: &Numbers, segment: &Segment) -> TcpHeader {
+fn tcp_header(from: &Host, to: &Host, way: Way, numbers: &HeaderNumbers, segment: &Segment) -> TcpHeader {
     let (ours, theirs) = (numbers.initial[way as usize], numbers.initial[way.back() as usize]);
     let has = |flag| segment.flags.has(flag);
     // Offsets in the byte stream, cut to 32 bits (RFC 9293 section 3.4).

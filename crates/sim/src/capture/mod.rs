@@ -15,7 +15,7 @@ use std::path::Path;
 use std::time::Duration as StdDuration;
 
 use engine::Streams;
-use frame::{Frame, Host, Numbers};
+use frame::{Frame, HeaderNumbers, Host};
 use pcap_file::pcapng::PcapNgWriter;
 use pcap_file::pcapng::blocks::enhanced_packet::EnhancedPacketBlock;
 use pcap_file::pcapng::blocks::interface_description::{
@@ -59,8 +59,8 @@ struct FlowHosts {
     server: Host,
     user: Host,
     /// Numbers of the connection over the satellites, and of the one on the ground.
-    satellite: Numbers,
-    terrestrial: Numbers,
+    satellite: HeaderNumbers,
+    terrestrial: HeaderNumbers,
 }
 
 impl Capture {
@@ -74,7 +74,7 @@ impl Capture {
             // Initial sequence numbers are drawn as real ones are (RFC 9293 section 3.4.1); no other draw is moved by
             // it.
             let mut rng = streams.stream("capture.isn", flow as u64);
-            let mut numbers = || Numbers::new([rng.next_u32(), rng.next_u32()]);
+            let mut numbers = || HeaderNumbers::new([rng.next_u32(), rng.next_u32()]);
             FlowHosts {
                 ends,
                 server: Host::server(flow as u32),

@@ -11,7 +11,7 @@ use std::collections::BinaryHeap;
 /// delay only.
 #[derive(Debug, Default)]
 pub(crate) struct Distribution {
-    kept: Kept,
+    kept: KeptDelays,
     /// Empty while all are kept.
     counts: Vec<u32>,
     /// The class of the first counter.
@@ -23,16 +23,16 @@ pub(crate) struct Distribution {
 
 /// The delays that are kept.
 #[derive(Debug)]
-enum Kept {
+enum KeptDelays {
     /// All: at most [`GREATEST`], none of them [`LONG`].
     All(Vec<Reverse<u32>>),
     /// The greatest of the first [`FEW`], the least of them on top. All are counted, too.
     Greatest(BinaryHeap<Reverse<u32>>),
 }
 
-impl Default for Kept {
-    fn default() -> Kept {
-        Kept::All(Vec::new())
+impl Default for KeptDelays {
+    fn default() -> KeptDelays {
+        KeptDelays::All(Vec::new())
     }
 }
 
@@ -64,7 +64,7 @@ impl Distribution {
     #[inline(never)]
     fn add_early(&mut self, micros: u64) {
         match &mut self.kept {
-            Kept::All(all) => {
+            KeptDelays::All(all) => {
                 if all.len() < GREATEST && micros < u64::from(LONG) {
                     if all.len() == all.capacity() {
                         make_room(all);
@@ -74,7 +74,7 @@ impl Distribution {
                 self.count_all();
                 self.keep(micros);
             }
-            Kept::Greatest(_) => self.keep(micros),
+            KeptDelays::Greatest(_) => self.keep(micros),
         }
         self.count(micros);
     }
@@ -82,16 +82,16 @@ impl Distribution {
     /// From now on delays are counted.
     #[cold]
     fn count_all(&mut self) {
-        if let Kept::All(all) = &mut self.kept {
+        if let KeptDelays::All(all) = &mut self.kept {
             let all = std::mem::take(all);
             all.iter().for_each(|&Reverse(micros)| self.count(u64::from(micros)));
-            self.kept = Kept::Greatest(all.into());
+            self.kept = KeptDelays::Greatest(all.into());
         }
     }
 
     /// Keeps one of the first delays that is among the greatest, or lets all go after them.
     fn keep(&mut self, micros: u64) {
-        let Kept::Greatest(greatest) = &mut self.kept else { return };
+        let KeptDelays::Greatest(greatest) = &mut self.kept else { return };
         if self.total > FEW {
             *greatest = BinaryHeap::new();
             self.counted_only = u64::MAX;
@@ -146,8 +146,8 @@ impl Distribution {
     /// than 4096 the greatest of its class.
     pub(crate) fn percentiles<const N: usize>(&self, shares: [f64; N]) -> [Option<u64>; N] {
         let kept = match &self.kept {
-            Kept::All(all) => all.as_slice(),
-            Kept::Greatest(greatest) => greatest.as_slice(),
+            KeptDelays::All(all) => all.as_slice(),
+            KeptDelays::Greatest(greatest) => greatest.as_slice(),
         };
         let mut ordered = [Reverse(0); GREATEST];
         // What is greater than the percentile before stands first.
@@ -173,7 +173,7 @@ impl Distribution {
     }
 
     fn of_rank(&self, rank: u64) -> Option<u64> {
-        if let Kept::All(all) = &self.kept
+        if let KeptDelays::All(all) = &self.kept
             && !all.is_empty()
         {
             let micros = select(all, all.len().checked_sub(rank as usize)?);
@@ -289,7 +289,7 @@ mod tests {
                 assert_eq!(distribution.percentiles([0.95]), [reference(&all, 0.95)], "of {}", all.len());
             }
         }
-        assert!(matches!(distribution.kept, Kept::Greatest(greatest) if greatest.is_empty()));
+        assert!(matches!(distribution.kept, KeptDelays::Greatest(greatest) if greatest.is_empty()));
         assert!(distribution.counts.len() < 3000);
     }
 }

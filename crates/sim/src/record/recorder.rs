@@ -40,7 +40,7 @@ pub(crate) struct Taps {
 
 /// Kinds of events in the digest.
 #[derive(Clone, Copy)]
-enum Event {
+enum DigestEvent {
     Sent,
     Delivered,
     Dropped,
@@ -81,7 +81,7 @@ impl Recorder {
     /// The application of a flow acts, other than by a datagram that is sent at once.
     pub(crate) fn acted(&mut self, now: Time, flow: u32, opens: bool) {
         self.others += 1;
-        self.done.event(now, Event::Acted as u8, flow, 0);
+        self.done.event(now, DigestEvent::Acted as u8, flow, 0);
         if opens {
             self.flows[flow as usize].opened_at = Some(now);
         }
@@ -91,7 +91,7 @@ impl Recorder {
     pub(crate) fn timed_out(&mut self, now: Time, flow: u32, link: Link, way: Way) {
         let side = u64::from(way == Way::Backward);
         self.others += 1;
-        self.done.event(now, Event::TimedOut as u8, whose(flow, link), side);
+        self.done.event(now, DigestEvent::TimedOut as u8, whose(flow, link), side);
     }
 
     /// An event of the users' satellite or of a flow, for the watch alone: the digest has it from elsewhere.
@@ -114,7 +114,7 @@ impl Recorder {
     /// A packet is sent; `received`: whether the other end already has its data, asked of retransmissions only.
     #[inline(always)]
     pub(crate) fn sent(&mut self, now: Time, packet: &Packet, received: impl FnOnce(&Payload) -> bool) {
-        self.sent[packet.link as usize].event(now, Event::Sent as u8, packet.flow, packet.word);
+        self.sent[packet.link as usize].event(now, DigestEvent::Sent as u8, packet.flow, packet.word);
         if packet.counts {
             let record = &mut self.flows[packet.flow as usize];
             record.sent_packets += 1;
@@ -169,7 +169,7 @@ impl Recorder {
     pub(crate) fn marked(&mut self, now: Time, packet: &Packet) {
         debug_assert_eq!(packet.payload.ecn(), Ecn::Ce);
         self.others += 1;
-        self.became[packet.link as usize].event(now, Event::Marked as u8, packet.flow, packet.word);
+        self.became[packet.link as usize].event(now, DigestEvent::Marked as u8, packet.flow, packet.word);
         if packet.counts {
             self.flows[packet.flow as usize].marked_packets += 1;
         }
@@ -177,7 +177,7 @@ impl Recorder {
 
     /// A packet is lost.
     pub(crate) fn dropped(&mut self, now: Time, packet: &Packet, loss: Loss) {
-        self.became[packet.link as usize].event(now, Event::Dropped as u8, packet.flow, packet.word);
+        self.became[packet.link as usize].event(now, DigestEvent::Dropped as u8, packet.flow, packet.word);
         self.drops.count(loss);
         if let Some(watch) = self.watch() {
             watch.dropped(now, packet, loss);
@@ -207,7 +207,7 @@ impl Recorder {
     #[inline(always)]
     pub(crate) fn delivered(&mut self, now: Time, packet: &Packet, received: impl FnOnce(&Packet) -> bool) {
         self.delivered += 1;
-        self.became[packet.link as usize].event(now, Event::Delivered as u8, packet.flow, packet.word);
+        self.became[packet.link as usize].event(now, DigestEvent::Delivered as u8, packet.flow, packet.word);
         if packet.counts {
             let record = &mut self.flows[packet.flow as usize];
             record.received_packets += 1;

@@ -127,24 +127,24 @@ impl Series {
 
     /// One row for each instant and flow. Rates and counts are those of the interval that ends at the instant.
     pub(crate) fn table(&self, transmissions: usize) -> Table {
-        let rows = (0..self.times.len()).flat_map(|i| (0..self.flows).map(move |f| Row { series: self, i, f }));
+        let rows = (0..self.times.len()).flat_map(|i| (0..self.flows).map(move |f| SeriesRow { series: self, i, f }));
         let mut table = Table::default();
         for SeriesColumn { line, only_with, made } in COLUMNS {
             if !only_with.holds(self) {
                 continue;
             }
             match *made {
-                Made::Float(made) => table.float(line.name, rows.clone().map(|row| made(&row))),
-                Made::Count(made) => table.count(line.name, rows.clone().map(|row| made(&row))),
-                Made::CountOfEach(names, made) => {
+                ColumnSource::Float(made) => table.float(line.name, rows.clone().map(|row| made(&row))),
+                ColumnSource::Count(made) => table.count(line.name, rows.clone().map(|row| made(&row))),
+                ColumnSource::CountOfEach(names, made) => {
                     for (n, name) in names.iter().enumerate().take(transmissions) {
                         table.count(name, rows.clone().map(|row| made(&row, n)));
                     }
                 }
-                Made::CountBeyond(made) if transmissions > TRANSMISSIONS => {
+                ColumnSource::CountBeyond(made) if transmissions > TRANSMISSIONS => {
                     table.count(line.name, rows.clone().map(|row| made(&row)));
                 }
-                Made::CountBeyond(_) => {}
+                ColumnSource::CountBeyond(_) => {}
             }
         }
         for &(line, state) in AppSample::STATES {
@@ -158,13 +158,13 @@ impl Series {
 
 /// An instant and flow of the series.
 #[derive(Clone, Copy)]
-struct Row<'a> {
+struct SeriesRow<'a> {
     series: &'a Series,
     i: usize,
     f: usize,
 }
 
-impl Row<'_> {
+impl SeriesRow<'_> {
     fn flow(&self) -> &FlowSample {
         &self.series.samples[self.i * self.series.flows + self.f]
     }
@@ -187,7 +187,7 @@ impl Row<'_> {
 
     /// Returns the row of the same flow an instant before; none at the first.
     fn before(&self) -> Option<Self> {
-        Some(Row { i: self.i.checked_sub(1)?, ..*self })
+        Some(SeriesRow { i: self.i.checked_sub(1)?, ..*self })
     }
 
     /// Returns how much a counter grew in the interval.
@@ -206,7 +206,7 @@ impl Row<'_> {
 struct SeriesColumn {
     line: Line,
     only_with: OnlyWith,
-    made: Made,
+    made: ColumnSource,
 }
 
 /// Which runs have a column.
@@ -220,13 +220,13 @@ enum OnlyWith {
 
 /// How a column is made of each row.
 #[derive(Clone, Copy)]
-enum Made {
-    Float(fn(&Row<'_>) -> f64),
-    Count(fn(&Row<'_>) -> u64),
+enum ColumnSource {
+    Float(fn(&SeriesRow<'_>) -> f64),
+    Count(fn(&SeriesRow<'_>) -> u64),
     /// A column for each of the names, as many as there are transmissions of a packet.
-    CountOfEach(&'static [&'static str], fn(&Row<'_>, usize) -> u64),
+    CountOfEach(&'static [&'static str], fn(&SeriesRow<'_>, usize) -> u64),
     /// Only where a packet has more transmissions than those columns.
-    CountBeyond(fn(&Row<'_>) -> u64),
+    CountBeyond(fn(&SeriesRow<'_>) -> u64),
 }
 
 impl OnlyWith {
@@ -258,7 +258,7 @@ macro_rules! series_columns {
         static COLUMNS: &[SeriesColumn] = &[$($(SeriesColumn {
             line: Line::new(stringify!($name), label!($($label)?), concat!($($doc),+)),
             only_with: OnlyWith::$only_with,
-            made: Made::$how($($made)+),
+            made: ColumnSource::$how($($made)+),
         }),+),+];
     };
 }

@@ -11,7 +11,7 @@ use crate::packet::{Packet, Payload, Way};
 pub(crate) struct Watch {
     from: Time,
     until: Time,
-    events: Vec<Event>,
+    events: Vec<WatchedEvent>,
     /// Events that were not kept.
     more_events: u64,
     /// Packets sent within the span, by their numbers from `first` on.
@@ -24,7 +24,7 @@ const MOST_EVENTS: usize = 100_000;
 /// The most packets that are kept.
 const MOST_PACKETS: usize = 200_000;
 
-struct Event {
+struct WatchedEvent {
     at: Time,
     kind: EventKind,
     /// The flow, unless the event is one of a place.
@@ -85,7 +85,7 @@ impl Watch {
     }
 
     pub(crate) fn event(&mut self, at: Time, kind: EventKind, flow: Option<u32>) {
-        self.note(Event { at, kind, flow, number: None });
+        self.note(WatchedEvent { at, kind, flow, number: None });
     }
 
     pub(crate) fn sent(&mut self, now: Time, packet: &Packet) {
@@ -136,7 +136,12 @@ impl Watch {
             walk.ended = now;
             walk.loss = Some(loss);
         }
-        self.note(Event { at: now, kind: EventKind::Lost(loss), flow: Some(packet.flow), number: Some(packet.number) });
+        self.note(WatchedEvent {
+            at: now,
+            kind: EventKind::Lost(loss),
+            flow: Some(packet.flow),
+            number: Some(packet.number),
+        });
     }
 
     /// Returns the entry of a packet, if it is kept. Numbers repeat after four billion packets: the instant of sending
@@ -146,7 +151,7 @@ impl Watch {
         self.packets.get_mut(index).filter(|walk| walk.sent == packet.sent && walk.flow == packet.flow)
     }
 
-    fn note(&mut self, event: Event) {
+    fn note(&mut self, event: WatchedEvent) {
         match self.events.len() < MOST_EVENTS {
             true => self.events.push(event),
             false => self.more_events += 1,

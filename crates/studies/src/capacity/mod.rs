@@ -26,7 +26,7 @@ use sim::{
 use units::{Duration, Time};
 
 use self::limits::{Information, spacing_users};
-use self::saturation::{AtRandom, Saturation, Tap};
+use self::saturation::{AtRandom, ChannelTap, Saturation};
 
 /// The options of a study of capacity.
 #[derive(Clone, Debug, PartialEq)]
@@ -127,7 +127,7 @@ pub struct CapacityStudy {
     packet_bytes: u32,
     information_bits: u64,
     information: Information,
-    cases: Vec<Case>,
+    cases: Vec<CapacityCase>,
     /// The case in progress and how far it is; none between two.
     running: Option<(Saturation, Time)>,
     rows: Vec<CapacityRow>,
@@ -135,7 +135,7 @@ pub struct CapacityStudy {
 
 /// A policy and a number of users.
 #[derive(Clone)]
-struct Case {
+struct CapacityCase {
     policy: String,
     last_hop: LastHopConfig,
     users: u32,
@@ -237,11 +237,11 @@ impl CapacityStudy {
     }
 
     /// The last hop of a case, full. Users have the channels that they have in a run with this seed.
-    fn begin(&self, case: &Case, choosers: &mut Choosers<'_>) -> Result<Saturation, ScenarioError> {
+    fn begin(&self, case: &CapacityCase, choosers: &mut Choosers<'_>) -> Result<Saturation, ScenarioError> {
         let last_user = Arc::new(AtomicU32::new(0));
         let tap = |user: u32| -> Box<dyn Channel> {
             let channel = self.plan.model.build(u64::from(user), &mut channel_streams(self.streams, u64::from(user)));
-            Box::new(Tap { channel, user, last_user: Arc::clone(&last_user) })
+            Box::new(ChannelTap { channel, user, last_user: Arc::clone(&last_user) })
         };
         let streams = last_hop_streams(self.streams);
         let mut choosers = |name: &str| -> Option<Box<dyn Choose>> {
@@ -257,7 +257,7 @@ impl CapacityStudy {
         Ok(Saturation::new(hop, case.users, self.packet_bytes, last_user))
     }
 
-    fn row(&self, case: &Case, saturation: &Saturation) -> CapacityRow {
+    fn row(&self, case: &CapacityCase, saturation: &Saturation) -> CapacityRow {
         let LastHopReport { useful_bps, coded_bps, spectral_efficiency, harq, .. } =
             saturation.report(Time::ZERO + self.duration);
         let seconds = self.duration.as_secs_f64();
@@ -304,7 +304,11 @@ fn feedback_rtt(plan: &Plan) -> Duration {
 }
 
 /// Every policy with every number of users, and one user.
-fn cases(scenario: &Scenario, config: &ScenarioConfig, options: &CapacityOptions) -> Result<Vec<Case>, ScenarioError> {
+fn cases(
+    scenario: &Scenario,
+    config: &ScenarioConfig,
+    options: &CapacityOptions,
+) -> Result<Vec<CapacityCase>, ScenarioError> {
     if options.users.is_empty() {
         return Err(ScenarioError::new("users", "at least one number of users is needed"));
     }
@@ -337,7 +341,7 @@ fn cases(scenario: &Scenario, config: &ScenarioConfig, options: &CapacityOptions
         last_hop.reordering.enabled = false;
         let one = one.filter(|_| policy == RANDOM);
         for (users, asked) in one.into_iter().chain(asked.iter().map(|&users| (users, true))) {
-            cases.push(Case { policy: policy.clone(), last_hop: last_hop.clone(), users, asked });
+            cases.push(CapacityCase { policy: policy.clone(), last_hop: last_hop.clone(), users, asked });
         }
     }
     Ok(cases)

@@ -36,7 +36,7 @@ pub(super) struct Saturation {
 }
 
 impl Saturation {
-    /// Fills the queues of an idle hop at the beginning of time. `last_user`: what its [`Tap`]s note.
+    /// Fills the queues of an idle hop at the beginning of time. `last_user`: what its [`ChannelTap`]s note.
     pub(super) fn new(hop: LastHop, users: u32, packet_bytes: u32, last_user: Arc<AtomicU32>) -> Saturation {
         let mut saturation = Saturation {
             hop,
@@ -121,13 +121,13 @@ impl Saturation {
 }
 
 /// A user's channel that notes when a burst was sent over it.
-pub(super) struct Tap {
+pub(super) struct ChannelTap {
     pub(super) channel: Box<dyn Channel>,
     pub(super) user: u32,
     pub(super) last_user: Arc<AtomicU32>,
 }
 
-impl Channel for Tap {
+impl Channel for ChannelTap {
     fn burst_snr(&mut self, now: Time) -> Db {
         self.last_user.store(self.user, Ordering::Relaxed);
         self.channel.burst_snr(now)

@@ -65,7 +65,7 @@ impl Globe {
         instants: u64,
         files: &mut InputFiles,
     ) -> Result<Globe, ScenarioError> {
-        let ends = Ends::new(path, files)?;
+        let ends = RouteEnds::new(path, files)?;
         let start = path.start.as_secs_f64();
         let duration = plan.config().duration;
         let times: Vec<Time> = (0..=instants)
@@ -99,14 +99,14 @@ impl Globe {
 }
 
 /// Where a route begins and ends.
-struct Ends {
+struct RouteEnds {
     gateways: Vec<Place>,
     course: orbit::Course,
 }
 
-impl Ends {
-    fn new(path: &ConstellationPath, files: &mut dyn Files) -> Result<Ends, ScenarioError> {
-        Ok(Ends {
+impl RouteEnds {
+    fn new(path: &ConstellationPath, files: &mut dyn Files) -> Result<RouteEnds, ScenarioError> {
+        Ok(RouteEnds {
             gateways: path.source.places(files).map_err(|error| error.within("path.source"))?,
             course: path.user.course(files).map_err(|error| error.within("path.user"))?,
         })

@@ -78,11 +78,11 @@ struct Frame {
     missing: u64,
     /// The offset after it in the byte stream.
     end: u64,
-    fate: Fate,
+    fate: FrameFate,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Fate {
+enum FrameFate {
     Ahead,
     Shown,
     Skipped,
@@ -134,7 +134,7 @@ impl Viewer {
     pub(super) fn announce(&mut self, captured: Time, size: u64, packets: u64) {
         self.bytes += size;
         let frame =
-            Frame { captured, first_packet: self.packets, missing: packets, end: self.bytes, fate: Fate::Ahead };
+            Frame { captured, first_packet: self.packets, missing: packets, end: self.bytes, fate: FrameFate::Ahead };
         self.frames.push_back(frame);
         self.packets += packets;
         self.log.sent += 1;
@@ -226,7 +226,7 @@ impl Viewer {
             self.log.shown += 1;
             self.is_broken &= !self.playout.is_key(self.head);
             self.log.impaired += u64::from(self.is_broken);
-            self.pass(Fate::Shown);
+            self.pass(FrameFate::Shown);
             if jumps {
                 self.jump(now + time);
             }
@@ -251,13 +251,13 @@ impl Viewer {
         while self.head < newest && now.since(self.captured(self.head)) > self.playout.latency {
             self.log.jumped += 1;
             self.is_broken = true;
-            self.pass(Fate::Jumped);
+            self.pass(FrameFate::Jumped);
         }
     }
 
     /// All of a frame has arrived.
     fn complete(&mut self, now: Time, number: u64) {
-        if self.frame(number).is_some_and(|frame| frame.fate == Fate::Skipped) {
+        if self.frame(number).is_some_and(|frame| frame.fate == FrameFate::Skipped) {
             self.log.late += 1;
         }
         self.newest = self.newest.max(Some(number));
@@ -301,10 +301,10 @@ impl Viewer {
     fn skip(&mut self) {
         self.log.skipped += 1;
         self.is_broken = true;
-        self.pass(Fate::Skipped);
+        self.pass(FrameFate::Skipped);
     }
 
-    fn pass(&mut self, fate: Fate) {
+    fn pass(&mut self, fate: FrameFate) {
         let head = self.head;
         if let Some(frame) = self.frame_mut(head) {
             frame.fate = fate;
@@ -358,7 +358,7 @@ impl Viewer {
         if let ViewerState::Due(next) = self.state {
             let ahead = next.since(now);
             let fate = self.head.checked_sub(1).and_then(|last| self.frame(last)).map(|frame| frame.fate);
-            let time = if fate == Some(Fate::Skipped) { &mut log.frozen } else { &mut log.shown_time };
+            let time = if fate == Some(FrameFate::Skipped) { &mut log.frozen } else { &mut log.shown_time };
             *time = time.saturating_sub(ahead);
         }
         log

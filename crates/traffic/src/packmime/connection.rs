@@ -20,7 +20,7 @@ pub(super) struct Exchange {
 
 /// The next event of the connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Step {
+enum ConnectionStep {
     Open,
     SendRequest,
     /// The request arrives at the server.
@@ -39,7 +39,7 @@ enum Step {
 pub(super) struct HttpSource {
     /// The remaining exchanges, the last one first.
     exchanges: Vec<Exchange>,
-    step: Step,
+    step: ConnectionStep,
     /// The instant of the step; `None` if it waits for a delivery.
     due: Option<Time>,
     asked: Time,
@@ -54,14 +54,22 @@ impl HttpSource {
     pub(super) fn new(start: Time, mut exchanges: Vec<Exchange>) -> HttpSource {
         exchanges.reverse();
         let times = WebTimes::default();
-        HttpSource { exchanges, step: Step::Open, due: Some(start), asked: start, requested: 0, responded: 0, times }
+        HttpSource {
+            exchanges,
+            step: ConnectionStep::Open,
+            due: Some(start),
+            asked: start,
+            requested: 0,
+            responded: 0,
+            times,
+        }
     }
 
     fn exchange(&self) -> &Exchange {
         self.exchanges.last().expect("it is done after the last one")
     }
 
-    fn wait(&mut self, step: Step) {
+    fn wait(&mut self, step: ConnectionStep) {
         (self.step, self.due) = (step, None);
     }
 }
@@ -73,35 +81,35 @@ impl Source for HttpSource {
         }
         let act = Act::on_first;
         Some(match self.step {
-            Step::Open => {
-                self.step = Step::SendRequest;
+            ConnectionStep::Open => {
+                self.step = ConnectionStep::SendRequest;
                 act(End::User, Action::Open)
             }
-            Step::SendRequest => {
+            ConnectionStep::SendRequest => {
                 let request = self.exchange().request;
                 self.asked = now;
                 self.requested += request.get();
-                self.wait(Step::AwaitRequest);
+                self.wait(ConnectionStep::AwaitRequest);
                 act(End::User, Action::Write(request))
             }
-            Step::SendResponse => {
+            ConnectionStep::SendResponse => {
                 let response = self.exchange().response;
                 self.responded += response.get();
                 match self.exchanges.len() {
-                    1 => self.step = Step::CloseServer,
-                    _ => self.wait(Step::AwaitResponse),
+                    1 => self.step = ConnectionStep::CloseServer,
+                    _ => self.wait(ConnectionStep::AwaitResponse),
                 }
                 act(End::Server, Action::Write(response))
             }
-            Step::CloseServer => {
-                self.wait(Step::AwaitResponse);
+            ConnectionStep::CloseServer => {
+                self.wait(ConnectionStep::AwaitResponse);
                 act(End::Server, Action::Close)
             }
-            Step::CloseUser => {
-                self.wait(Step::Done);
+            ConnectionStep::CloseUser => {
+                self.wait(ConnectionStep::Done);
                 act(End::User, Action::Close)
             }
-            Step::AwaitRequest | Step::AwaitResponse | Step::Done => {
+            ConnectionStep::AwaitRequest | ConnectionStep::AwaitResponse | ConnectionStep::Done => {
                 unreachable!("a step that waits for a delivery has no timeout")
             }
         })
@@ -113,17 +121,17 @@ impl Source for HttpSource {
 
     fn handle_delivered(&mut self, now: Time, _connection: u32, end: End, bytes: u64) {
         match (end, self.step) {
-            (End::Server, Step::AwaitRequest) if bytes >= self.requested => {
+            (End::Server, ConnectionStep::AwaitRequest) if bytes >= self.requested => {
                 self.times.request_times.push(now.since(self.asked));
-                self.step = Step::SendResponse;
+                self.step = ConnectionStep::SendResponse;
                 self.due = Some(now + self.exchange().delay);
             }
-            (End::User, Step::AwaitResponse) if bytes >= self.responded => {
+            (End::User, ConnectionStep::AwaitResponse) if bytes >= self.responded => {
                 self.times.response_times.push(now.since(self.asked));
                 self.exchanges.pop();
                 (self.step, self.due) = match self.exchanges.last() {
-                    Some(next) => (Step::SendRequest, Some(now + next.gap)),
-                    None => (Step::CloseUser, Some(now)),
+                    Some(next) => (ConnectionStep::SendRequest, Some(now + next.gap)),
+                    None => (ConnectionStep::CloseUser, Some(now)),
                 };
             }
             _ => (),

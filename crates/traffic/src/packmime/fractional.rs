@@ -19,13 +19,13 @@ const STEP: f64 = 0.75;
 
 /// Fractional noise with innovations of variance 1, in its stationary state from the first value.
 struct FractionalNoise {
-    modes: Vec<Mode>,
+    modes: Vec<Autoregression>,
     /// The rest of ψ_0 = 1 beyond the modes: the part of the innovation without memory.
     instant: f64,
 }
 
 /// One of the autoregressions.
-struct Mode {
+struct Autoregression {
     x: f64,
     /// 1 − x, which a float near 1 cannot represent exactly.
     decay: f64,
@@ -36,7 +36,8 @@ struct Mode {
 impl FractionalNoise {
     fn new(d: f64, rng: &mut dyn Rng) -> FractionalNoise {
         let count = ((LOGITS.1 - LOGITS.0) / STEP) as u32 + 1;
-        let mut modes: Vec<Mode> = (0..count).map(|i| Mode::new(d, LOGITS.0 + STEP * f64::from(i))).collect();
+        let mut modes: Vec<Autoregression> =
+            (0..count).map(|i| Autoregression::new(d, LOGITS.0 + STEP * f64::from(i))).collect();
         let instant = 1.0 - modes.iter().map(|mode| mode.weight).sum::<f64>();
         start(&mut modes, rng);
         FractionalNoise { modes, instant }
@@ -53,23 +54,23 @@ impl FractionalNoise {
     }
 }
 
-impl Mode {
+impl Autoregression {
     /// The mode at logit `u`; the density of μ there is sin(πd)/π · x^d (1 − x)^(1−d).
-    fn new(d: f64, u: f64) -> Mode {
+    fn new(d: f64, u: f64) -> Autoregression {
         let (x, decay) = (logistic(u), logistic(-u));
         let weight = STEP * libm::sin(PI * d) / PI * libm::pow(x, d) * libm::pow(decay, 1.0 - d);
-        Mode { x, decay, weight, y: 0.0 }
+        Autoregression { x, decay, weight, y: 0.0 }
     }
 
     /// The stationary covariance of y with that of another mode, 1/(1 − x x').
-    fn covariance(&self, other: &Mode) -> f64 {
+    fn covariance(&self, other: &Autoregression) -> f64 {
         1.0 / (self.decay + other.decay - self.decay * other.decay)
     }
 }
 
 /// Draws the stationary state by the Cholesky decomposition of its correlations. Modes with x near 0 are nearly equal,
 /// so pivots at rounding errors count as zero.
-fn start(modes: &mut [Mode], rng: &mut dyn Rng) {
+fn start(modes: &mut [Autoregression], rng: &mut dyn Rng) {
     let n = modes.len();
     let deviations: Vec<f64> = modes.iter().map(|mode| libm::sqrt(mode.covariance(mode))).collect();
     let mut factor = vec![vec![0.0; n]; n];
@@ -167,7 +168,7 @@ mod tests {
                 }
             }
             let covariance = |lag: f64| -> f64 {
-                let of = |m: &Mode| -> f64 { noise.modes.iter().map(|n| n.weight * m.covariance(n)).sum() };
+                let of = |m: &Autoregression| -> f64 { noise.modes.iter().map(|n| n.weight * m.covariance(n)).sum() };
                 let modes = noise.modes.iter().map(|m| m.weight * libm::pow(m.x, lag) * (of(m) + noise.instant));
                 modes.sum::<f64>() + if lag == 0.0 { noise.instant } else { 0.0 }
             };

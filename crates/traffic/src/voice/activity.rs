@@ -119,9 +119,9 @@ fn check_lengths(burst: Duration, idle: Duration) -> Result<(), FieldError> {
 /// The lengths of talk-spurts and pauses of one speaker.
 pub struct Periods {
     /// In packets.
-    burst: Law,
+    burst: SpurtLaw,
     /// Lengths of pauses, in seconds.
-    idle: Law,
+    idle: SpurtLaw,
 }
 
 impl Periods {
@@ -135,8 +135,8 @@ impl Periods {
         streams: &mut MakeUserRng,
     ) -> Periods {
         Periods {
-            burst: Law::new(burst.as_secs_f64() / interval.as_secs_f64(), shape, streams("traffic.burst")),
-            idle: Law::new(idle.as_secs_f64(), shape, streams("traffic.idle")),
+            burst: SpurtLaw::new(burst.as_secs_f64() / interval.as_secs_f64(), shape, streams("traffic.burst")),
+            idle: SpurtLaw::new(idle.as_secs_f64(), shape, streams("traffic.idle")),
         }
     }
 
@@ -152,16 +152,16 @@ impl Periods {
 }
 
 /// The law of a length: Pareto if it has a shape, else exponential.
-struct Law {
+struct SpurtLaw {
     /// Mean of an exponential, least value of a Pareto law.
     scale: f64,
     shape: Option<f64>,
     rng: Box<dyn Rng + Send>,
 }
 
-impl Law {
-    fn new(mean: f64, shape: Option<f64>, rng: Box<dyn Rng + Send>) -> Law {
-        Law { scale: shape.map_or(mean, |shape| pareto_least(mean, shape)), shape, rng }
+impl SpurtLaw {
+    fn new(mean: f64, shape: Option<f64>, rng: Box<dyn Rng + Send>) -> SpurtLaw {
+        SpurtLaw { scale: shape.map_or(mean, |shape| pareto_least(mean, shape)), shape, rng }
     }
 
     fn draw(&mut self) -> f64 {

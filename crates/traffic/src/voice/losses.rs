@@ -17,13 +17,13 @@ pub(crate) struct LossPattern {
     lost_end: u64,
     /// Whether each packet from `base` on was played: the bit at its number modulo [`WINDOW`].
     played: [u64; (WINDOW / WORD) as usize],
-    counts: Counts,
+    counts: LossCounts,
     /// Packets that are neither played nor lost; one before `base` counts as lost.
     in_flight: BTreeSet<u64>,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
-struct Counts {
+struct LossCounts {
     packets: u64,
     lost: u64,
     /// Runs of lost packets.
@@ -76,7 +76,7 @@ impl LossPattern {
             let (word, bit) = word_and_bit(sequence);
             counts.add(sequence < self.end && self.played[word] & bit != 0);
         }
-        let Counts { packets, lost, bursts, .. } = counts;
+        let LossCounts { packets, lost, bursts, .. } = counts;
         if lost == 0 || lost == packets {
             return 1.0;
         }
@@ -85,7 +85,7 @@ impl LossPattern {
     }
 }
 
-impl Counts {
+impl LossCounts {
     fn add(&mut self, played: bool) {
         self.packets += 1;
         self.lost += u64::from(!played);

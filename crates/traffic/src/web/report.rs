@@ -59,10 +59,10 @@ pub struct WebTimes {
 
 /// Times in the order in which they were measured. A single one takes no memory beside this.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Times(Kept);
+pub struct Times(KeptTimes);
 
 #[derive(Clone, Debug, Default, PartialEq)]
-enum Kept {
+enum KeptTimes {
     #[default]
     None,
     One(Duration),
@@ -73,11 +73,11 @@ impl Times {
     /// Adds a time.
     pub fn push(&mut self, time: Duration) {
         self.0 = match std::mem::take(&mut self.0) {
-            Kept::None => Kept::One(time),
-            Kept::One(first) => Kept::Several(vec![first, time]),
-            Kept::Several(mut times) => {
+            KeptTimes::None => KeptTimes::One(time),
+            KeptTimes::One(first) => KeptTimes::Several(vec![first, time]),
+            KeptTimes::Several(mut times) => {
                 times.push(time);
-                Kept::Several(times)
+                KeptTimes::Several(times)
             }
         };
     }
@@ -85,9 +85,9 @@ impl Times {
     /// Returns the times.
     pub fn as_slice(&self) -> &[Duration] {
         match &self.0 {
-            Kept::None => &[],
-            Kept::One(time) => std::slice::from_ref(time),
-            Kept::Several(times) => times,
+            KeptTimes::None => &[],
+            KeptTimes::One(time) => std::slice::from_ref(time),
+            KeptTimes::Several(times) => times,
         }
     }
 }

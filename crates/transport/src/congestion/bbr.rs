@@ -44,7 +44,7 @@ const MAX_AGGREGATION: f64 = 0.1;
 const AGGREGATION_RESET: u64 = 1 << 20;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Mode {
+pub(super) enum BbrMode {
     /// The rate grows until the path is full.
     Startup,
     /// The queue that this left is drained.
@@ -60,7 +60,7 @@ pub(super) enum Mode {
 pub struct Bbr {
     window: Window,
     start: Start,
-    pub(super) mode: Mode,
+    pub(super) mode: BbrMode,
     bandwidth: MaxFilter<BANDWIDTH_ROUNDS>,
     min_rtt: Option<Duration>,
     min_rtt_at: Option<Time>,
@@ -93,7 +93,7 @@ impl Bbr {
         let mut bbr = Bbr {
             window: start.window(),
             start,
-            mode: Mode::Startup,
+            mode: BbrMode::Startup,
             bandwidth: MaxFilter::new(),
             min_rtt: None,
             min_rtt_at: None,
@@ -140,10 +140,10 @@ impl Bbr {
         self.check_drain(sample);
         self.update_min_rtt(sample);
         (self.pacing_gain, self.window_gain) = match self.mode {
-            Mode::Startup => (HIGH_GAIN, HIGH_GAIN),
-            Mode::Drain => (1.0 / HIGH_GAIN, HIGH_GAIN),
-            Mode::ProbeBw => (CYCLE[self.phase], WINDOW_GAIN),
-            Mode::ProbeRtt => (1.0, 1.0),
+            BbrMode::Startup => (HIGH_GAIN, HIGH_GAIN),
+            BbrMode::Drain => (1.0 / HIGH_GAIN, HIGH_GAIN),
+            BbrMode::ProbeBw => (CYCLE[self.phase], WINDOW_GAIN),
+            BbrMode::ProbeRtt => (1.0, 1.0),
         };
     }
 
@@ -167,7 +167,7 @@ impl Bbr {
     /// A phase of the cycle lasts a round-trip time; the one that probes goes on until the path holds more or loses
     /// something, and the one that drains ends early when the queue is gone.
     fn update_phase(&mut self, sample: &AckSample) {
-        if self.mode != Mode::ProbeBw {
+        if self.mode != BbrMode::ProbeBw {
             return;
         }
         let elapsed = self.min_rtt.is_none_or(|rtt| sample.now.since(self.phase_at) > rtt);
@@ -196,18 +196,18 @@ impl Bbr {
     }
 
     fn check_drain(&mut self, sample: &AckSample) {
-        if self.mode == Mode::Startup && self.full {
-            self.mode = Mode::Drain;
+        if self.mode == BbrMode::Startup && self.full {
+            self.mode = BbrMode::Drain;
             self.window.threshold = self.in_flight_at(1.0).max(2);
         }
-        if self.mode == Mode::Drain && sample.in_flight <= self.in_flight_at(1.0) {
+        if self.mode == BbrMode::Drain && sample.in_flight <= self.in_flight_at(1.0) {
             self.enter_probe_bw(sample.now);
         }
     }
 
     /// The cycle begins at any phase but the one that drains.
     fn enter_probe_bw(&mut self, now: Time) {
-        self.mode = Mode::ProbeBw;
+        self.mode = BbrMode::ProbeBw;
         self.drawn += 1;
         self.phase = CYCLE.len() - 1 - (fraction(self.start.entropy, self.drawn) * 7.0) as usize;
         self.next_phase(now);
@@ -221,12 +221,12 @@ impl Bbr {
             self.min_rtt = Some(rtt);
             self.min_rtt_at = Some(sample.now);
         }
-        if expired && !self.idle_restart && self.mode != Mode::ProbeRtt {
-            self.mode = Mode::ProbeRtt;
+        if expired && !self.idle_restart && self.mode != BbrMode::ProbeRtt {
+            self.mode = BbrMode::ProbeRtt;
             self.save_window();
             self.probe_rtt_until = None;
         }
-        if self.mode == Mode::ProbeRtt {
+        if self.mode == BbrMode::ProbeRtt {
             self.probe_rtt(sample);
         }
         if sample.delivered > 0 {
@@ -257,7 +257,7 @@ impl Bbr {
         if self.full {
             self.enter_probe_bw(now);
         } else {
-            self.mode = Mode::Startup;
+            self.mode = BbrMode::Startup;
         }
     }
 
@@ -270,7 +270,7 @@ impl Bbr {
             let target = self.quantize(self.product(self.window_gain).saturating_add(self.aggregated()));
             approach(&mut self.window, sample, target, self.full, &self.start);
         }
-        if self.mode == Mode::ProbeRtt {
+        if self.mode == BbrMode::ProbeRtt {
             self.window.size = self.window.size.min(MIN_WINDOW);
         }
     }
@@ -297,7 +297,7 @@ impl Bbr {
     }
 
     fn save_window(&mut self) {
-        self.before.save(self.window.size, self.mode == Mode::ProbeRtt);
+        self.before.save(self.window.size, self.mode == BbrMode::ProbeRtt);
     }
 
     /// Returns the path's bandwidth-delay product times `gain`; the initial window before a round-trip time was
@@ -312,7 +312,7 @@ impl Bbr {
         let least = if self.bits() < 1_200_000.0 { 1.0 } else { 2.0 };
         let burst = (self.bits() / 8.0 / 1024.0 / f64::from(self.start.mss.max(1))).floor();
         let even = segments.saturating_add(3 * burst.clamp(least, 127.0) as u32).saturating_add(1) & !1;
-        even.saturating_add(if self.mode == Mode::ProbeBw && self.phase == 0 { 2 } else { 0 })
+        even.saturating_add(if self.mode == BbrMode::ProbeBw && self.phase == 0 { 2 } else { 0 })
     }
 
     fn in_flight_at(&self, gain: f64) -> u32 {
@@ -364,9 +364,9 @@ impl CongestionController for Bbr {
                 self.idle_restart = true;
                 self.aggregation.restart(now);
                 match self.mode {
-                    Mode::ProbeBw => self.set_pacing(1.0),
-                    Mode::ProbeRtt => self.check_probe_rtt_done(now),
-                    Mode::Startup | Mode::Drain => (),
+                    BbrMode::ProbeBw => self.set_pacing(1.0),
+                    BbrMode::ProbeRtt => self.check_probe_rtt_done(now),
+                    BbrMode::Startup | BbrMode::Drain => (),
                 }
             }
             // A loss changes no threshold.

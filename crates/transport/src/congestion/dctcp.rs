@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Duration, Ecn, FieldError, Time};
 
-use super::marked_fraction::{Fraction, Part, check_gain};
+use super::marked_fraction::{Fraction, SegmentPart, check_gain};
 use super::{AckSample, CongestionController, CongestionState, Event, Kind, Start, Window, window_share};
 
 /// Reduces by the fraction of marks once a round trip, for queues with a marking threshold (RFC 8257).
@@ -44,7 +44,7 @@ impl Kind for DctcpConfig {
 #[derive(Clone, Debug)]
 pub struct Dctcp {
     window: Window,
-    part: Part,
+    part: SegmentPart,
     fraction: Fraction,
     /// SND.NXT when the window was last reduced for marks.
     reduced: Option<u64>,
@@ -54,7 +54,7 @@ impl Dctcp {
     /// A controller at the start of a connection.
     pub fn new(config: &DctcpConfig, start: Start) -> Dctcp {
         let fraction = Fraction::new(config.gain);
-        Dctcp { window: start.window(), part: Part::default(), fraction, reduced: None }
+        Dctcp { window: start.window(), part: SegmentPart::default(), fraction, reduced: None }
     }
 }
 

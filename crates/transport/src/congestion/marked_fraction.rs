@@ -58,9 +58,9 @@ pub(super) fn check_gain(gain: f64) -> Result<(), FieldError> {
 
 /// Part of a segment that the window has, beyond the whole ones.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Part(f64);
+pub(super) struct SegmentPart(f64);
 
-impl Part {
+impl SegmentPart {
     /// The window opens by `segments`.
     pub fn grow(&mut self, window: &mut Window, segments: f64) {
         self.0 += segments;

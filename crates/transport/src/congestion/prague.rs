@@ -24,7 +24,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{BitRate, Duration, Ecn, FieldError, Time};
 
-use super::marked_fraction::{Fraction, Part, check_gain};
+use super::marked_fraction::{Fraction, SegmentPart, check_gain};
 use super::{
     AckSample, Cause, Congestion, CongestionController, CongestionState, Event, Kind, Needs, Start, Window, bit_rate,
     check_beta, window_share,
@@ -71,7 +71,7 @@ impl Kind for PragueConfig {
 pub struct Prague {
     config: PragueConfig,
     window: Window,
-    part: Part,
+    part: SegmentPart,
     fraction: Fraction,
     mss: u32,
     srtt: Duration,
@@ -94,7 +94,7 @@ impl Prague {
         Prague {
             config: config.clone(),
             window: start.window(),
-            part: Part::default(),
+            part: SegmentPart::default(),
             fraction: Fraction::new(config.gain),
             mss: start.mss,
             srtt: Duration::ZERO,

@@ -53,30 +53,30 @@ pub struct Vegas {
     config: VegasConfig,
     /// The shortest round-trip time of the connection, or since it was last idle.
     base: Duration,
-    round: Round,
+    round: VegasRound,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Round {
+struct VegasRound {
     /// The offset whose acknowledgment ends it.
     end: Option<u64>,
     min_rtt: Duration,
     samples: u32,
 }
 
-impl Round {
-    const NONE: Round = Round { end: None, min_rtt: Duration::MAX, samples: 0 };
+impl VegasRound {
+    const NONE: VegasRound = VegasRound { end: None, min_rtt: Duration::MAX, samples: 0 };
 }
 
 impl Vegas {
     /// A controller at the start of a connection.
     pub fn new(config: &VegasConfig, start: Start) -> Vegas {
-        Vegas { window: start.window(), config: config.clone(), base: Duration::MAX, round: Round::NONE }
+        Vegas { window: start.window(), config: config.clone(), base: Duration::MAX, round: VegasRound::NONE }
     }
 
     fn grow(&mut self, sample: &AckSample) {
         if sample.state != CongestionState::Open {
-            self.round = Round::NONE;
+            self.round = VegasRound::NONE;
             if sample.window_limited {
                 self.window.grow_as_reno(sample.delivered);
             }
@@ -85,7 +85,7 @@ impl Vegas {
         let ended = self.round.end.is_some_and(|end| sample.una > end);
         if ended || self.round.end.is_none() {
             let round = self.round;
-            self.round = Round { end: Some(sample.nxt), ..Round::NONE };
+            self.round = VegasRound { end: Some(sample.nxt), ..VegasRound::NONE };
             if ended && sample.window_limited {
                 return self.adjust(&round, sample.delivered);
             }
@@ -97,7 +97,7 @@ impl Vegas {
 
     /// Once a round trip. One whose round-trip times are too few to know a delayed acknowledgment from a queue is
     /// Reno's.
-    fn adjust(&mut self, round: &Round, acked: u32) {
+    fn adjust(&mut self, round: &VegasRound, acked: u32) {
         let window = &mut self.window;
         if round.samples <= 2 {
             return window.grow_as_reno(acked);
@@ -151,8 +151,8 @@ impl CongestionController for Vegas {
             // Half the window, as Reno.
             Event::Congestion(congestion) => self.window.threshold = window_share(congestion.from, 0.5),
             // The path may be another one.
-            Event::Starts { .. } | Event::Restarted => (self.base, self.round) = (Duration::MAX, Round::NONE),
-            Event::TimedOut | Event::Recovered | Event::Undone => self.round = Round::NONE,
+            Event::Starts { .. } | Event::Restarted => (self.base, self.round) = (Duration::MAX, VegasRound::NONE),
+            Event::TimedOut | Event::Recovered | Event::Undone => self.round = VegasRound::NONE,
             _ => (),
         }
     }

@@ -138,7 +138,7 @@ fn keys() -> Keys {
 
 /// The step of one end in the handshake.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Step {
+enum HandshakeStep {
     /// Client: the ClientHello is to be sent.
     SendHello,
     /// Client: the ServerHello is awaited.
@@ -163,7 +163,7 @@ enum Step {
 struct Handshake {
     side: Side,
     resumes: bool,
-    step: Step,
+    step: HandshakeStep,
     own: TransportParameters,
     peer: Option<TransportParameters>,
     /// Bytes of the next message that have come.
@@ -176,7 +176,7 @@ struct Handshake {
 
 impl Handshake {
     fn start(side: Side, resumes: bool, own: &TransportParameters) -> Box<dyn Session> {
-        let step = if side == Side::Client { Step::SendHello } else { Step::AwaitClient };
+        let step = if side == Side::Client { HandshakeStep::SendHello } else { HandshakeStep::AwaitClient };
         Box::new(Handshake {
             side,
             resumes,
@@ -238,7 +238,7 @@ impl Session for Handshake {
     }
 
     fn is_handshaking(&self) -> bool {
-        self.step != Step::Done
+        self.step != HandshakeStep::Done
     }
 
     fn read_handshake(&mut self, buf: &[u8]) -> Result<bool, TransportError> {
@@ -249,13 +249,13 @@ impl Session for Handshake {
                 self.peer = Some(read.expect("written by the other end"));
             }
             self.step = match self.step {
-                Step::AwaitHello => Step::HasHello,
-                Step::HasHello | Step::AwaitFlight => Step::SendFinished,
-                Step::AwaitClient => Step::SendServerHello,
-                Step::AwaitFinished => Step::Done,
+                HandshakeStep::AwaitHello => HandshakeStep::HasHello,
+                HandshakeStep::HasHello | HandshakeStep::AwaitFlight => HandshakeStep::SendFinished,
+                HandshakeStep::AwaitClient => HandshakeStep::SendServerHello,
+                HandshakeStep::AwaitFinished => HandshakeStep::Done,
                 step => unreachable!("a message at {step:?}"),
             };
-            if self.step == Step::HasHello {
+            if self.step == HandshakeStep::HasHello {
                 break; // what follows belongs to other keys
             }
         }
@@ -269,23 +269,23 @@ impl Session for Handshake {
 
     fn write_handshake(&mut self, out: &mut Vec<u8>) -> Option<Keys> {
         let (step, keys) = match self.step {
-            Step::SendHello => {
+            HandshakeStep::SendHello => {
                 self.write(out, CLIENT_HELLO + if self.resumes { TICKET } else { 0 }, true);
-                (Step::AwaitHello, None)
+                (HandshakeStep::AwaitHello, None)
             }
-            Step::HasHello => (Step::AwaitFlight, Some(keys())),
-            Step::SendFinished => {
+            HandshakeStep::HasHello => (HandshakeStep::AwaitFlight, Some(keys())),
+            HandshakeStep::SendFinished => {
                 self.write(out, FINISHED, false);
-                (Step::Done, Some(keys()))
+                (HandshakeStep::Done, Some(keys()))
             }
-            Step::SendServerHello => {
+            HandshakeStep::SendServerHello => {
                 self.write(out, SERVER_HELLO, false);
-                (Step::SendFlight, Some(keys()))
+                (HandshakeStep::SendFlight, Some(keys()))
             }
-            Step::SendFlight => {
+            HandshakeStep::SendFlight => {
                 let certificates = if self.resumes { 0 } else { CERTIFICATES };
                 self.write(out, EXTENSIONS + certificates + FINISHED, true);
-                (Step::AwaitFinished, Some(keys()))
+                (HandshakeStep::AwaitFinished, Some(keys()))
             }
             step => (step, None),
         };

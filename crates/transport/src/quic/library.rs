@@ -11,7 +11,7 @@ use units::{IPV4_UDP_HEADER_BYTES, Time};
 
 use super::clock::{Clock, theirs};
 use super::config::{MAX_ACK_DELAY, QuicConfig};
-use super::controller::Shared;
+use super::controller::SharedController;
 use super::frames::CID_LEN;
 use super::handshake::{Handshakes, NoKey};
 use super::identifiers::{Identifiers, NoTime, mix};
@@ -66,7 +66,7 @@ pub(super) struct Start<'a> {
 }
 
 impl Library {
-    pub fn new(start: &Start<'_>, control: Shared) -> Library {
+    pub fn new(start: &Start<'_>, control: SharedController) -> Library {
         let &Start { settings, clock, now, entropy, side, resumes, server } = start;
         let transport = Arc::new(transport_config(settings, control));
         let handshakes = Arc::new(Handshakes { resumes });
@@ -135,7 +135,7 @@ pub(super) fn replaced(now: Time) -> Ended {
     Ended { at: now, cause: EndCause::Replaced, words, by_peer: true }
 }
 
-fn transport_config(settings: &Settings, control: Shared) -> TransportConfig {
+fn transport_config(settings: &Settings, control: SharedController) -> TransportConfig {
     let Settings { config, .. } = settings;
     let window = VarInt::try_from(config.receive_window.get()).expect("a window of at most 4 GiB");
     let idle = config.idle_timeout.map(|idle| IdleTimeout::try_from(theirs(idle)).expect("a day at most"));

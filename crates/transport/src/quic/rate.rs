@@ -9,7 +9,7 @@ use crate::congestion::{LostSegment, RateSample};
 
 /// A packet that was sent and whose fate is not known.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Sent {
+pub(super) struct SentPacket {
     number: u64,
     pub at: Time,
     delivered_at: Time,
@@ -25,7 +25,7 @@ pub(super) struct Sent {
 /// The packets that ask for an acknowledgment: those in flight, and counts of the others.
 #[derive(Debug)]
 pub(super) struct SentPackets {
-    sent: VecDeque<Sent>,
+    sent: VecDeque<SentPacket>,
     pub in_flight: u32,
     bytes_in_flight: u64,
     pub delivered: u64,
@@ -68,7 +68,7 @@ impl SentPackets {
         self.last_sent = Some(now);
         self.next = self.next.max(number + 1);
         self.usage.follow(self.in_flight, self.arrived_to, self.next);
-        self.sent.push_back(Sent {
+        self.sent.push_back(SentPacket {
             number,
             at: now,
             delivered_at: self.delivered_at,
@@ -88,7 +88,7 @@ impl SentPackets {
     }
 
     /// A packet has arrived.
-    pub fn deliver(&mut self, number: u64, at: Time) -> Option<Sent> {
+    pub fn deliver(&mut self, number: u64, at: Time) -> Option<SentPacket> {
         self.delivered += 1;
         self.arrived_to = self.arrived_to.max(number + 1);
         self.settle(number, Some(at))
@@ -97,13 +97,13 @@ impl SentPackets {
     /// A packet is taken for lost.
     pub fn lose(&mut self, number: u64) -> Option<LostSegment> {
         self.lost += 1;
-        let Sent { tx_in_flight, lost, app_limited, .. } = self.settle(number, None)?;
+        let SentPacket { tx_in_flight, lost, app_limited, .. } = self.settle(number, None)?;
         Some(LostSegment { tx_in_flight, lost_since: (self.lost - lost) as u32, app_limited })
     }
 
     /// Takes out packet `number`. The handshake's packets have numbers of their own: `at` distinguishes them.
-    fn settle(&mut self, number: u64, at: Option<Time>) -> Option<Sent> {
-        let is_it = |sent: &Sent| sent.number == number && at.is_none_or(|at| sent.at == at) && !sent.settled;
+    fn settle(&mut self, number: u64, at: Option<Time>) -> Option<SentPacket> {
+        let is_it = |sent: &SentPacket| sent.number == number && at.is_none_or(|at| sent.at == at) && !sent.settled;
         let guess = self.sent.partition_point(|sent| sent.number < number);
         let index = match self.sent.get(guess) {
             Some(sent) if is_it(sent) => guess,
@@ -134,7 +134,7 @@ impl SentPackets {
     }
 
     /// The rate measured by the newest packet of an acknowledgment.
-    pub fn sample(&mut self, now: Time, newest: &Sent, min_rtt: Duration) -> RateSample {
+    pub fn sample(&mut self, now: Time, newest: &SentPacket, min_rtt: Duration) -> RateSample {
         if self.app_limited_until.is_some_and(|until| self.delivered > until) {
             self.app_limited_until = None;
         }

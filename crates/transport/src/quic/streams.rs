@@ -121,7 +121,7 @@ impl Stream {
 
 /// The ends of the data that were sent, by which retransmissions are recognised.
 #[derive(Debug, Default)]
-pub(super) struct Sending {
+pub(super) struct SentStreams {
     /// By stream, the end of the data that were sent.
     ends: BTreeMap<u64, u64>,
     /// How often the data at a position were retransmitted.
@@ -134,7 +134,7 @@ pub(super) struct Sending {
     written: VecDeque<Time>,
 }
 
-impl Sending {
+impl SentStreams {
     /// The application writes a datagram.
     pub fn write_datagram(&mut self, now: Time) {
         self.written.push_back(now);
@@ -150,7 +150,7 @@ impl Sending {
 
 /// A packet that is being sent.
 pub(super) struct Outgoing<'a> {
-    pub sending: &'a mut Sending,
+    pub sending: &'a mut SentStreams,
     pub names: Option<&'a Resume>,
     pub content: Content,
     /// How often its data were sent before: 0 in the first transmission.
@@ -161,7 +161,7 @@ pub(super) struct Outgoing<'a> {
 }
 
 impl<'a> Outgoing<'a> {
-    pub fn new(sending: &'a mut Sending, names: Option<&'a Arc<Resume>>) -> Outgoing<'a> {
+    pub fn new(sending: &'a mut SentStreams, names: Option<&'a Arc<Resume>>) -> Outgoing<'a> {
         Outgoing {
             sending,
             names: names.map(|names| &**names),

@@ -60,7 +60,7 @@ impl Kind for Rbdc {
     }
 
     fn build(&self, frame: FrameFacts, request_frames: u64, terminals: usize) -> Option<Box<dyn Demand>> {
-        Some(Box::new(Rates::new(self, frame, request_frames, terminals)))
+        Some(Box::new(RateRequests::new(self, frame, request_frames, terminals)))
     }
 }
 
@@ -71,7 +71,7 @@ impl Kind for Rbdc {
 /// the rate that sends, within the horizon, the data that will still wait when the request takes effect: the data that
 /// wait now or arrive by then, less what earlier requests and the base rate will have sent. Of earlier requests it
 /// expects the share that it was granted of the one in force.
-struct Rates {
+struct RateRequests {
     slot_bits: u64,
     request_frames: u64,
     /// The share of the uncovered backlog that a request includes.
@@ -104,13 +104,13 @@ struct Rate {
     credit: u64,
 }
 
-impl Rates {
-    fn new(config: &Rbdc, frame: FrameFacts, request_frames: u64, terminals: usize) -> Rates {
+impl RateRequests {
+    fn new(config: &Rbdc, frame: FrameFacts, request_frames: u64, terminals: usize) -> RateRequests {
         let interval_s = frame.duration.as_secs_f64() * request_frames as f64;
         let carried = u64::from(frame.max_slots) * u64::from(frame.slot_bits);
         let most_bits = config.max_rate.map_or(carried, |rate| billionths_of_frame(rate, frame) / BILLION);
         let expiry_frames = u64::from(config.expiry_superframes) * u64::from(frame.superframe_frames);
-        Rates {
+        RateRequests {
             slot_bits: u64::from(frame.slot_bits),
             request_frames,
             urgency: (interval_s / config.horizon.as_secs_f64()).min(1.0),
@@ -122,7 +122,7 @@ impl Rates {
     }
 }
 
-impl Demand for Rates {
+impl Demand for RateRequests {
     fn forget(&mut self, terminal: usize, arrived_bits: u64) {
         self.terminals[terminal] = Rate { arrived_bits, ..Rate::default() };
     }

@@ -1,12 +1,12 @@
 //! The bursts of a frame, and which of its packets were not decoded.
 
-use super::waiting::{GROUP, Place};
+use super::waiting::{GROUP, PacketPlace};
 
 /// The bursts of a frame.
 #[derive(Debug, Default)]
 pub(in crate::random) struct Bursts {
-    /// The bursts that are left in each slot, as [`Slot`]s: none until all packets have come, then all until they are
-    /// decoded. At least [`USUAL_SLOTS`], of which the first are the frame's.
+    /// The bursts that are left in each slot, as [`BurstsOfSlot`]s: none until all packets have come, then all until
+    /// they are decoded. At least [`USUAL_SLOTS`], of which the first are the frame's.
     left: Vec<u64>,
     /// How many slots the frame has.
     slots: usize,
@@ -27,25 +27,25 @@ pub(in crate::random) struct Bursts {
 /// The bursts in a slot: how many, and above these 32 bits the sum of their packets' numbers, modulo 2^32. So one that
 /// is alone is known without a list.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Slot(u64);
+pub(super) struct BurstsOfSlot(u64);
 
-impl Slot {
+impl BurstsOfSlot {
     /// A slot with a burst of this packet.
     #[inline(always)]
-    pub(super) fn with(packet: u32) -> Slot {
-        Slot(u64::from(packet) << 32 | 1)
+    pub(super) fn with(packet: u32) -> BurstsOfSlot {
+        BurstsOfSlot(u64::from(packet) << 32 | 1)
     }
 
     /// With a burst more of this packet.
     #[inline(always)]
-    pub(super) fn add(self, packet: u32) -> Slot {
-        Slot(self.0.wrapping_add(Slot::with(packet).0))
+    pub(super) fn add(self, packet: u32) -> BurstsOfSlot {
+        BurstsOfSlot(self.0.wrapping_add(BurstsOfSlot::with(packet).0))
     }
 
     /// Without the burst of this packet.
     #[inline(always)]
-    pub(super) fn remove(self, packet: u32) -> Slot {
-        Slot(self.0.wrapping_sub(Slot::with(packet).0))
+    pub(super) fn remove(self, packet: u32) -> BurstsOfSlot {
+        BurstsOfSlot(self.0.wrapping_sub(BurstsOfSlot::with(packet).0))
     }
 
     #[inline(always)]
@@ -67,7 +67,7 @@ pub(super) struct Left<'a, T: ?Sized> {
     slots: usize,
 }
 
-/// The words of [`Slot`]s. In an array of [`USUAL_SLOTS`] the compiler leaves out the check of the index.
+/// The words of [`BurstsOfSlot`]s. In an array of [`USUAL_SLOTS`] the compiler leaves out the check of the index.
 pub(super) trait Table {
     fn word(&self, slot: u32) -> u64;
 
@@ -113,15 +113,15 @@ impl Table for [u64] {
 
 impl<T: Table + ?Sized> Left<'_, T> {
     #[inline(always)]
-    pub(super) fn of(&self, slot: u32) -> Slot {
-        Slot(self.table.word(slot))
+    pub(super) fn of(&self, slot: u32) -> BurstsOfSlot {
+        BurstsOfSlot(self.table.word(slot))
     }
 
     /// Changes a slot; returns what it is then.
     #[inline(always)]
-    pub(super) fn change(&mut self, slot: u32, change: impl Fn(Slot) -> Slot) -> Slot {
+    pub(super) fn change(&mut self, slot: u32, change: impl Fn(BurstsOfSlot) -> BurstsOfSlot) -> BurstsOfSlot {
         let word = self.table.word_mut(slot);
-        let changed = change(Slot(*word));
+        let changed = change(BurstsOfSlot(*word));
         *word = changed.0;
         changed
     }
@@ -145,8 +145,8 @@ impl<T: Table + ?Sized> Left<'_, T> {
 
     /// The bursts of all slots, slot by slot.
     #[inline(always)]
-    pub(super) fn all(&self) -> impl Iterator<Item = Slot> {
-        self.table.all()[..self.slots].iter().map(|&word| Slot(word))
+    pub(super) fn all(&self) -> impl Iterator<Item = BurstsOfSlot> {
+        self.table.all()[..self.slots].iter().map(|&word| BurstsOfSlot(word))
     }
 }
 
@@ -213,8 +213,8 @@ impl Bursts {
 
     /// Bursts that are alone in their slot, and a bound on the bursts of a slot: the bitwise or of all counts.
     pub(super) fn alone_and_most(&self) -> (usize, u32) {
-        let count = |(alone, all), left: Slot| (alone + u32::from(left.bursts() == 1), all | left.bursts());
-        let (alone, most) = self.left[..self.slots].iter().map(|&word| Slot(word)).fold((0, 0), count);
+        let count = |(alone, all), left: BurstsOfSlot| (alone + u32::from(left.bursts() == 1), all | left.bursts());
+        let (alone, most) = self.left[..self.slots].iter().map(|&word| BurstsOfSlot(word)).fold((0, 0), count);
         (alone as usize, most)
     }
 
@@ -301,7 +301,7 @@ pub(super) trait Slots<'a> {
 
     /// The slots of the packet at a place.
     #[inline(always)]
-    fn at(&self, place: Place) -> &'a [u32] {
+    fn at(&self, place: PacketPlace) -> &'a [u32] {
         self.of(place.packet())
     }
 }
@@ -353,7 +353,7 @@ impl<'a, const N: usize> Slots<'a> for Each<'a, N> {
     }
 
     #[inline(always)]
-    fn at(&self, place: Place) -> &'a [u32] {
+    fn at(&self, place: PacketPlace) -> &'a [u32] {
         &self.groups[place.group as usize][place.index as usize]
     }
 }

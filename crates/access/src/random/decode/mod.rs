@@ -12,9 +12,9 @@ mod rules;
 mod waiting;
 
 pub(super) use bursts::Bursts;
-use bursts::{Left, Slot, Slots, Table, Work};
+use bursts::{BurstsOfSlot, Left, Slots, Table, Work};
 use rules::{Best, Information, Mean, Powers, Rule, fixed_point};
-use waiting::Waiting;
+use waiting::WaitingPackets;
 
 use super::scheme::Receiver;
 
@@ -32,7 +32,7 @@ pub(super) struct Decoder {
 /// Memory that is used again.
 #[derive(Debug, Default)]
 struct Scratch {
-    waiting: Waiting,
+    waiting: WaitingPackets,
     found: Vec<u32>,
     is_found: Vec<bool>,
     neighbours: Neighbours,
@@ -88,7 +88,8 @@ impl Work for Alone<'_> {
         is_found.clear();
         is_found.resize(packets, false);
         found.resize(packets, 0);
-        let mut found = Found { packets: found.as_mut_slice(), count: 0, is_found: is_found.as_mut_slice(), again: 0 };
+        let mut found =
+            FoundPackets { packets: found.as_mut_slice(), count: 0, is_found: is_found.as_mut_slice(), again: 0 };
         left.all().for_each(|slot| found.look_at(slot));
         *self.alone = found.count + found.again;
         let mut decoded = 0;
@@ -115,7 +116,7 @@ impl Work for Alone<'_> {
 }
 
 /// Packets that are decoded or can be, in the order in which they are found.
-struct Found<'b> {
+struct FoundPackets<'b> {
     packets: &'b mut [u32],
     count: usize,
     is_found: &'b mut [bool],
@@ -123,10 +124,10 @@ struct Found<'b> {
     again: usize,
 }
 
-impl Found<'_> {
+impl FoundPackets<'_> {
     /// Finds the packet that is alone in a slot.
     #[inline(always)]
-    fn look_at(&mut self, slot: Slot) {
+    fn look_at(&mut self, slot: BurstsOfSlot) {
         if slot.bursts() == 1 {
             if std::mem::replace(&mut self.is_found[slot.alone() as usize], true) {
                 self.again += 1;
@@ -191,7 +192,7 @@ struct Decoding<'b, S> {
     slots: &'b S,
     /// [`Decoder::looks`].
     looks: usize,
-    waiting: &'b mut Waiting,
+    waiting: &'b mut WaitingPackets,
     neighbours: &'b mut Neighbours,
     /// The packets that wait at the end.
     lost: &'b mut Vec<u32>,

@@ -51,7 +51,7 @@ const MIN_RTT_WINDOW: Duration = Duration::from_secs(10);
 
 /// The states of the draft.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum State {
+pub(super) enum Bbr3State {
     Startup,
     Drain,
     Down,
@@ -61,32 +61,32 @@ pub(super) enum State {
     ProbeRtt,
 }
 
-impl State {
+impl Bbr3State {
     fn pacing_gain(self) -> f64 {
         match self {
-            State::Startup => STARTUP_GAIN,
-            State::Drain => DRAIN_GAIN,
-            State::Down => 0.9,
-            State::Cruise | State::Refill | State::ProbeRtt => 1.0,
-            State::Up => 1.25,
+            Bbr3State::Startup => STARTUP_GAIN,
+            Bbr3State::Drain => DRAIN_GAIN,
+            Bbr3State::Down => 0.9,
+            Bbr3State::Cruise | Bbr3State::Refill | Bbr3State::ProbeRtt => 1.0,
+            Bbr3State::Up => 1.25,
         }
     }
 
     fn window_gain(self) -> f64 {
         match self {
-            State::Up => UP_WINDOW_GAIN,
-            State::ProbeRtt => PROBE_RTT_GAIN,
+            Bbr3State::Up => UP_WINDOW_GAIN,
+            Bbr3State::ProbeRtt => PROBE_RTT_GAIN,
             _ => WINDOW_GAIN,
         }
     }
 
     fn probes_bandwidth(self) -> bool {
-        matches!(self, State::Down | State::Cruise | State::Refill | State::Up)
+        matches!(self, Bbr3State::Down | Bbr3State::Cruise | Bbr3State::Refill | Bbr3State::Up)
     }
 
     /// Whether it accelerates (IsProbingBW): losses then bound the volume, not the rate.
     fn accelerates(self) -> bool {
-        matches!(self, State::Startup | State::Refill | State::Up)
+        matches!(self, Bbr3State::Startup | Bbr3State::Refill | Bbr3State::Up)
     }
 }
 
@@ -105,7 +105,7 @@ enum Feedback {
 pub struct Bbr3 {
     window: Window,
     start: Start,
-    pub(super) state: State,
+    pub(super) state: Bbr3State,
     model: Model,
     pacing: Pacing,
     /// Whether the path was ever full, and whether it is in this acceleration (full_bw_reached, full_bw_now).
@@ -174,7 +174,7 @@ struct BeforeLoss {
     goes_on: bool,
     reduces: bool,
     /// The state that the episode has ended.
-    state: Option<State>,
+    state: Option<Bbr3State>,
     bandwidth_shortterm: f64,
     shortterm: u32,
     longterm: u32,
@@ -186,7 +186,7 @@ impl Bbr3 {
         let mut bbr = Bbr3 {
             window: start.window(),
             start,
-            state: State::Startup,
+            state: Bbr3State::Startup,
             model: Model::new(),
             pacing: Pacing::default(),
             full_reached: false,
@@ -236,7 +236,7 @@ impl Bbr3 {
         self.model.update_aggregation(sample, self.window.size, self.full_reached);
         self.check_full(sample);
         self.check_startup(sample);
-        if self.state == State::Drain
+        if self.state == Bbr3State::Drain
             && (sample.in_flight <= self.in_flight_at(self.model.bandwidth, 1.0)
                 || self.model.rounds > self.drain_round + DRAIN_ROUNDS)
         {
@@ -272,17 +272,17 @@ impl Bbr3 {
     /// trip of recovery (CheckStartupDone, CheckStartupHighLoss).
     fn check_startup(&mut self, sample: &AckSample) {
         let high = self.has_high_loss(sample);
-        if self.state != State::Startup {
+        if self.state != Bbr3State::Startup {
             return;
         }
         if !self.full_reached && high {
-            self.before_loss.state = Some(State::Startup);
+            self.before_loss.state = Some(Bbr3State::Startup);
             self.full_reached = true;
             let held = self.model.product(1.0, self.start.window);
             self.model.longterm = held.max(self.model.inflight_latest);
         }
         if self.full_reached {
-            self.state = State::Drain;
+            self.state = Bbr3State::Drain;
             self.drain_round = self.model.rounds;
         }
     }
@@ -320,13 +320,13 @@ impl Bbr3 {
         let product = self.model.product(self.state.window_gain(), self.start.window);
         let most = self.quantize(product.saturating_add(self.model.extra_acked()));
         approach(&mut self.window, sample, most, self.full_reached, &self.start);
-        if self.state == State::ProbeRtt {
+        if self.state == Bbr3State::ProbeRtt {
             self.window.size = self.window.size.min(self.probe_rtt_window());
         }
         let bound = match self.state {
-            State::Down | State::Refill | State::Up => self.model.longterm,
-            State::ProbeRtt | State::Cruise => self.model.with_headroom(),
-            State::Startup | State::Drain => NO_BOUND,
+            Bbr3State::Down | Bbr3State::Refill | Bbr3State::Up => self.model.longterm,
+            Bbr3State::ProbeRtt | Bbr3State::Cruise => self.model.with_headroom(),
+            Bbr3State::Startup | Bbr3State::Drain => NO_BOUND,
         };
         self.window.size = self.window.size.min(bound.min(self.model.shortterm).max(MIN_WINDOW));
     }
@@ -337,7 +337,7 @@ impl Bbr3 {
         let mss = f64::from(self.start.mss.max(1));
         let quantum = (self.pacing.rate * 0.001).min(65_536.0 / mss).max(2.0);
         let volume = volume.max((3.0 * quantum) as u32).max(MIN_WINDOW);
-        volume.saturating_add(if self.state == State::Up { 2 } else { 0 })
+        volume.saturating_add(if self.state == Bbr3State::Up { 2 } else { 0 })
     }
 
     /// Returns the volume in flight at this bandwidth and gain (Inflight).
@@ -351,7 +351,7 @@ impl Bbr3 {
     }
 
     fn save_window(&mut self) {
-        self.before.save(self.window.size, self.state == State::ProbeRtt);
+        self.before.save(self.window.size, self.state == Bbr3State::ProbeRtt);
     }
 
     /// A loss or a reduction: keeps the state as it is before an episode of losses (SaveStateUponLoss).
@@ -385,15 +385,15 @@ impl Bbr3 {
         self.model.bandwidth_shortterm = self.model.bandwidth_shortterm.max(before.bandwidth_shortterm);
         self.model.shortterm = self.model.shortterm.max(before.shortterm);
         self.model.longterm = self.model.longterm.max(before.longterm);
-        let stays = self.state == State::ProbeRtt;
+        let stays = self.state == Bbr3State::ProbeRtt;
         match before.state {
-            Some(State::Startup) if self.state != State::Startup => {
+            Some(Bbr3State::Startup) if self.state != Bbr3State::Startup => {
                 self.full_reached = false;
                 if !stays {
-                    self.state = State::Startup;
+                    self.state = Bbr3State::Startup;
                 }
             }
-            Some(State::Up) if self.state != State::Up && !stays => self.start_refill(),
+            Some(Bbr3State::Up) if self.state != Bbr3State::Up && !stays => self.start_refill(),
             _ => (),
         }
     }
@@ -406,7 +406,7 @@ impl Bbr3 {
         self.model.restart_aggregation(now);
         if self.state.probes_bandwidth() {
             self.set_pacing(1.0);
-        } else if self.state == State::ProbeRtt {
+        } else if self.state == Bbr3State::ProbeRtt {
             self.check_probe_rtt_done(now);
         }
     }

@@ -6,7 +6,7 @@ use super::super::AckSample;
 use super::super::bbr_both::{MIN_WINDOW, measured};
 use super::super::filter::fraction;
 use super::model::{BETA, NO_BOUND};
-use super::{Bbr3, Feedback, MIN_RTT_WINDOW, PROBE_RTT_GAIN, PROBE_RTT_INTERVAL, PROBE_RTT_TIME, State, too_high};
+use super::{Bbr3, Bbr3State, Feedback, MIN_RTT_WINDOW, PROBE_RTT_GAIN, PROBE_RTT_INTERVAL, PROBE_RTT_TIME, too_high};
 
 /// The most round trips between two probes: Reno would probe after as many as its window has segments.
 const RENO_ROUNDS: u32 = 63;
@@ -19,14 +19,14 @@ impl Bbr3 {
         }
         let state = self.state;
         match state {
-            State::Down if self.is_time_to_probe(sample.now) => self.start_refill(),
-            State::Down if self.is_time_to_cruise(sample) => self.state = State::Cruise,
-            State::Cruise if self.is_time_to_probe(sample.now) => self.start_refill(),
-            State::Refill if self.model.round_start => {
+            Bbr3State::Down if self.is_time_to_probe(sample.now) => self.start_refill(),
+            Bbr3State::Down if self.is_time_to_cruise(sample) => self.state = Bbr3State::Cruise,
+            Bbr3State::Cruise if self.is_time_to_probe(sample.now) => self.start_refill(),
+            Bbr3State::Refill if self.model.round_start => {
                 self.cycle.is_probe_sample = true;
                 self.start_up(sample);
             }
-            State::Up if self.is_time_to_go_down(sample) => {
+            Bbr3State::Up if self.is_time_to_go_down(sample) => {
                 self.cycle.too_high = false;
                 self.start_down(sample.now);
             }
@@ -44,7 +44,7 @@ impl Bbr3 {
         self.cycle.since = now;
         self.cycle.feedback = Feedback::Stopping;
         self.model.start_round();
-        self.state = State::Down;
+        self.state = Bbr3State::Down;
     }
 
     /// Begins to fill the path before a probe (StartProbeBW_REFILL).
@@ -55,7 +55,7 @@ impl Bbr3 {
         self.cycle.precautionary = false;
         self.cycle.feedback = Feedback::Refilling;
         self.model.start_round();
-        self.state = State::Refill;
+        self.state = Bbr3State::Refill;
     }
 
     /// Begins a probe for bandwidth (StartProbeBW_UP).
@@ -63,7 +63,7 @@ impl Bbr3 {
         self.cycle.feedback = Feedback::Starting;
         self.model.start_round();
         self.look_for_full(rate(sample));
-        self.state = State::Up;
+        self.state = Bbr3State::Up;
         self.raise_slope();
     }
 
@@ -121,7 +121,7 @@ impl Bbr3 {
             return false;
         }
         self.model.longterm = self.model.longterm.max(rate.tx_in_flight);
-        if self.state == State::Up {
+        if self.state == Bbr3State::Up {
             self.probe_upward(sample);
         }
         false
@@ -156,8 +156,8 @@ impl Bbr3 {
             let least = (f64::from(self.target()) * BETA) as u32;
             self.model.longterm = in_flight.max(least);
         }
-        if self.state == State::Up {
-            self.before_loss.state = Some(State::Up);
+        if self.state == Bbr3State::Up {
+            self.before_loss.state = Some(Bbr3State::Up);
             self.start_down(now);
         }
     }
@@ -183,14 +183,14 @@ impl Bbr3 {
 
     /// Begins a probe of the round-trip time when one is due (CheckProbeRTT).
     pub(super) fn check_probe_rtt(&mut self, sample: &AckSample) {
-        if self.state != State::ProbeRtt && self.probe_rtt.expired && !self.idle_restart {
-            self.state = State::ProbeRtt;
+        if self.state != Bbr3State::ProbeRtt && self.probe_rtt.expired && !self.idle_restart {
+            self.state = Bbr3State::ProbeRtt;
             self.save_window();
             self.probe_rtt.until = None;
             self.cycle.feedback = Feedback::Stopping;
             self.model.start_round();
         }
-        if self.state == State::ProbeRtt {
+        if self.state == Bbr3State::ProbeRtt {
             self.handle_probe_rtt(sample);
         }
         if sample.rate.is_some_and(|rate| rate.delivered > 0) {
@@ -222,9 +222,9 @@ impl Bbr3 {
         self.model.forget_short_term();
         if self.full_reached {
             self.start_down(now);
-            self.state = State::Cruise;
+            self.state = Bbr3State::Cruise;
         } else {
-            self.state = State::Startup;
+            self.state = Bbr3State::Startup;
         }
     }
 

@@ -14,7 +14,7 @@ fn probing() -> Bbr3 {
 }
 
 fn probe_upward(bbr: &mut Bbr3, longterm: u32) {
-    bbr.state = State::Up;
+    bbr.state = Bbr3State::Up;
     bbr.cycle.is_probe_sample = true;
     bbr.window.size = longterm;
     bbr.model.longterm = longterm;
@@ -63,7 +63,7 @@ fn a_probe_that_a_spurious_recovery_ended_is_begun_anew() {
     let mut bbr = probing();
     // The fifth of 200 is more than 2 %.
     lose(&mut bbr, 101, 10);
-    assert_eq!(bbr.state, State::Down);
+    assert_eq!(bbr.state, Bbr3State::Down);
     assert!(bbr.model.longterm < 200, "{}", bbr.model.longterm);
     reduce(&mut bbr, 101);
     // Each round trip of the recovery has losses of its own.
@@ -72,7 +72,7 @@ fn a_probe_that_a_spurious_recovery_ended_is_begun_anew() {
         lose(&mut bbr, ms, 1);
     }
     bbr.on_event(Time::ZERO + Duration::from_millis(304), &Event::Undone);
-    assert_eq!((bbr.state, bbr.model.longterm), (State::Refill, 200));
+    assert_eq!((bbr.state, bbr.model.longterm), (Bbr3State::Refill, 200));
 }
 
 /// The state before the second episode is kept, not that before the first. Losses come before an acknowledgment (TCP)
@@ -95,7 +95,7 @@ fn each_episode_of_losses_has_its_own_state_before() {
             on_ack(&mut bbr, at + 20, at + 20, CongestionState::Open);
         }
         bbr.on_event(Time::ZERO + Duration::from_millis(300), &Event::Undone);
-        assert_eq!((bbr.state, bbr.model.longterm), (State::Refill, 150));
+        assert_eq!((bbr.state, bbr.model.longterm), (Bbr3State::Refill, 150));
     }
 }
 
@@ -108,7 +108,7 @@ fn a_reduction_within_a_recovery_is_an_episode_of_its_own() {
     let lowered = bbr.model.longterm;
     reduce(&mut bbr, 102);
     bbr.on_event(Time::ZERO + Duration::from_millis(103), &Event::Undone);
-    assert_eq!((bbr.state, bbr.model.longterm), (State::Down, lowered));
+    assert_eq!((bbr.state, bbr.model.longterm), (Bbr3State::Down, lowered));
 }
 
 /// "Exiting Startup Based on Packet Loss": at the first acknowledgment of what was sent in recovery, not at the round
@@ -128,10 +128,10 @@ fn startup_ends_after_a_whole_round_trip_of_recovery() {
         }
         for ms in 191..290 {
             on_lossy_ack(&mut bbr, ms, ms, CongestionState::Recovery, 10);
-            assert_eq!(bbr.state, State::Startup, "{ms}");
+            assert_eq!(bbr.state, Bbr3State::Startup, "{ms}");
         }
         on_lossy_ack(&mut bbr, 290, 290, if quic { CongestionState::Open } else { CongestionState::Recovery }, 10);
-        assert_eq!((bbr.state, bbr.model.longterm), (State::Drain, 100));
+        assert_eq!((bbr.state, bbr.model.longterm), (Bbr3State::Drain, 100));
     }
 }
 
@@ -153,10 +153,10 @@ fn a_short_recovery_does_not_end_startup() {
         reduce(&mut bbr, 251);
         for ms in 251..351 {
             on_lossy_ack(&mut bbr, ms, ms, CongestionState::Recovery, 10);
-            assert_eq!(bbr.state, State::Startup, "{ms}");
+            assert_eq!(bbr.state, Bbr3State::Startup, "{ms}");
         }
         on_lossy_ack(&mut bbr, 351, 351, CongestionState::Recovery, 10);
-        assert_eq!(bbr.state, State::Drain);
+        assert_eq!(bbr.state, Bbr3State::Drain);
     }
 }
 
@@ -169,7 +169,7 @@ fn a_burst_of_losses_does_not_end_startup() {
     for ms in 190..291 {
         on_lossy_ack(&mut bbr, ms, ms, CongestionState::Recovery, if ms < 194 || ms == 290 { 10 } else { 0 });
     }
-    assert_eq!(bbr.state, State::Startup);
+    assert_eq!(bbr.state, Bbr3State::Startup);
 }
 
 /// CheckProbeRTT: SaveCwnd() comes after EnterProbeRTT(), where it keeps the larger window.
@@ -178,7 +178,7 @@ fn a_probe_of_the_round_trip_time_keeps_the_best_window_known() {
     let mut bbr = probing();
     bbr.before.window = 300;
     on_ack(&mut bbr, 5200, 300, CongestionState::Open);
-    assert_eq!((bbr.state, bbr.before.window), (State::ProbeRtt, 300));
+    assert_eq!((bbr.state, bbr.before.window), (Bbr3State::ProbeRtt, 300));
 }
 
 /// The cycle begins with the loss, not with the acknowledgment before.
@@ -186,5 +186,5 @@ fn a_probe_of_the_round_trip_time_keeps_the_best_window_known() {
 fn a_cycle_begins_with_the_loss_that_ends_a_probe() {
     let mut bbr = probing();
     lose(&mut bbr, 150, 10);
-    assert_eq!((bbr.state, bbr.cycle.since), (State::Down, Time::ZERO + Duration::from_millis(150)));
+    assert_eq!((bbr.state, bbr.cycle.since), (Bbr3State::Down, Time::ZERO + Duration::from_millis(150)));
 }

@@ -14,13 +14,13 @@ pub(super) struct Rfc9438 {
     /// The part of a segment by which the window is larger than `size`, which it was then.
     fraction: f64,
     size: u32,
-    state: State,
+    state: CubicState,
     /// That before the last reduction, should it be undone (section 4.9.2); from the first one on.
-    before: Option<Box<State>>,
+    before: Option<Box<CubicState>>,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
-struct State {
+struct CubicState {
     /// W_max; 0 before the first loss and after a timeout.
     w_max: f64,
     /// The window before the last reduction.
@@ -36,7 +36,7 @@ impl Rfc9438 {
             alpha: alpha_cubic(constants.beta),
             fraction: 0.0,
             size: 0,
-            state: State::default(),
+            state: CubicState::default(),
             before: None,
         }
     }
@@ -80,7 +80,8 @@ impl Rfc9438 {
     pub(super) fn reduce(&mut self, window: &Window) {
         let cwnd = self.cwnd(window);
         **self.before.get_or_insert_default() = self.state;
-        self.state = State { w_max: self.constants.plateau(cwnd, self.state.w_max), cwnd_prior: cwnd, epoch: None };
+        self.state =
+            CubicState { w_max: self.constants.plateau(cwnd, self.state.w_max), cwnd_prior: cwnd, epoch: None };
         self.fraction = 0.0;
     }
 

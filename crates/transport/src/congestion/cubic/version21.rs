@@ -44,13 +44,13 @@ struct Memory {
     updated: (u32, u64),
     /// The shortest round-trip time in milliseconds; 0 without one.
     shortest: u64,
-    stage: Option<Stage>,
+    stage: Option<CubicStage>,
     /// Sixteenths of the segments that an acknowledgment answers, on average.
     answered: u32,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Stage {
+struct CubicStage {
     start: u64,
     /// The time to the plateau in 1/1024 s, and its window.
     k: u64,
@@ -139,7 +139,7 @@ impl Version21 {
     /// Returns the acknowledgments for a segment more with which the window is on the curve a round trip from now.
     fn per_curve(&mut self, cwnd: u32, now: u64) -> u32 {
         let (w_max, scale) = (self.memory.w_max, self.scale);
-        let stage = self.memory.stage.get_or_insert_with(|| Stage {
+        let stage = self.memory.stage.get_or_insert_with(|| CubicStage {
             start: now,
             k: if w_max > cwnd { root(u64::from(w_max - cwnd), scale) } else { 0 },
             plateau: w_max.max(cwnd),

@@ -2,7 +2,7 @@
 //! bottleneck.
 
 use super::super::BbrConfig;
-use super::super::bbr::{Bbr, Mode};
+use super::super::bbr::{Bbr, BbrMode};
 use super::path::Path;
 use super::*;
 
@@ -148,7 +148,7 @@ fn connections_probe_at_different_times() {
 #[test]
 fn a_recovery_conserves_and_restores() {
     let mut controller = Bbr::new(start(10));
-    assert_eq!(controller.mode, Mode::Startup);
+    assert_eq!(controller.mode, BbrMode::Startup);
     let at = |state, lost, in_flight, delivered_total| AckSample {
         state,
         lost,

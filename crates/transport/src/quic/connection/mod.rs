@@ -12,13 +12,13 @@ use units::{Duration, Ecn, Time};
 
 use super::clock::Clock;
 use super::config::{Client, HandshakeMode};
-use super::controller::{Core, Facts, Shared};
+use super::controller::{Core, Facts, SharedController};
 use super::frames;
 use super::library::{self, Library, Settings, Start, address, number_of};
 use super::lifetime::{Lifetime, Resume};
 use super::packet::{Answered, Content, QuicPacket};
 use super::qlog::{Heading, Qlog};
-use super::streams::{Arrived, FIRST, Incoming, Outgoing, Sending, Stream, id_of, stream_and_offset, stream_of};
+use super::streams::{Arrived, FIRST, Incoming, Outgoing, SentStreams, Stream, id_of, stream_and_offset, stream_of};
 use crate::state::SenderSample;
 use crate::tcp::Counters;
 
@@ -29,8 +29,8 @@ pub(crate) struct Connection {
     clock: Clock,
     entropy: u64,
     library: Library,
-    control: Shared,
-    sending: Sending,
+    control: SharedController,
+    sending: SentStreams,
     arrived: Arrived,
     streams: BTreeMap<u64, Stream>,
     /// Streams on which more has arrived than was reported to the application, and how much in all.
@@ -84,7 +84,7 @@ impl Connection {
             entropy,
             library,
             control,
-            sending: Sending::default(),
+            sending: SentStreams::default(),
             arrived: Arrived::default(),
             streams: BTreeMap::new(),
             grown: BTreeMap::new(),
@@ -471,6 +471,6 @@ impl Connection {
     }
 }
 
-fn controller(settings: &Settings, clock: Clock, entropy: u64) -> Shared {
-    Shared::new(Core::new(Facts { config: settings.config.clone(), mtu: settings.mtu(), entropy, clock }))
+fn controller(settings: &Settings, clock: Clock, entropy: u64) -> SharedController {
+    SharedController::new(Core::new(Facts { config: settings.config.clone(), mtu: settings.mtu(), entropy, clock }))
 }

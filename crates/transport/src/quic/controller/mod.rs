@@ -20,7 +20,7 @@ use super::clock::{Clock, ours};
 use super::config::{Controllers, LEAST_WINDOW, QuicConfig};
 use super::lifetime::Ended;
 use super::qlog::{Heading, Metrics, Migration, Qlog};
-use super::rate::{Sent, SentPackets};
+use super::rate::{SentPacket, SentPackets};
 use super::rtt::Rtt;
 use crate::congestion::{AckSample, Cause, Congestion, CongestionController, Event, Needs, Standard, Start};
 use crate::state::CongestionState;
@@ -72,7 +72,7 @@ struct News {
     delivered: u32,
     lost: u32,
     in_flight_before: u32,
-    newest: Option<Sent>,
+    newest: Option<SentPacket>,
 }
 
 /// The weight of the last packet in the average size of those that carry datagrams.
@@ -438,11 +438,11 @@ impl Control {
 
 /// The library's handle of a [`Core`].
 #[derive(Clone)]
-pub(super) struct Shared(pub Arc<Mutex<Core>>);
+pub(super) struct SharedController(pub Arc<Mutex<Core>>);
 
-impl Shared {
-    pub fn new(core: Core) -> Shared {
-        Shared(Arc::new(Mutex::new(core)))
+impl SharedController {
+    pub fn new(core: Core) -> SharedController {
+        SharedController(Arc::new(Mutex::new(core)))
     }
 
     pub fn lock(&self) -> MutexGuard<'_, Core> {
@@ -457,13 +457,13 @@ impl Shared {
     }
 }
 
-impl fmt::Debug for Shared {
+impl fmt::Debug for SharedController {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Shared").field("window", &self.lock().window()).finish_non_exhaustive()
     }
 }
 
-impl ControllerFactory for Shared {
+impl ControllerFactory for SharedController {
     /// Builds the controller of the first path, or of one to another address to which the connection has moved.
     fn build(self: Arc<Self>, _now: Instant, _current_mtu: u16) -> Box<dyn Controller> {
         let mut core = self.lock();
@@ -471,26 +471,26 @@ impl ControllerFactory for Shared {
             core.begin_anew();
         }
         drop(core);
-        Box::new(Shared::clone(&self))
+        Box::new(SharedController::clone(&self))
     }
 }
 
-impl Controller for Shared {
+impl Controller for SharedController {
     fn on_sent(&mut self, now: Instant, bytes: u64, largest_pn: u64) {
-        Shared::theirs(&mut self.lock(), |theirs| theirs.on_sent(now, bytes, largest_pn));
+        SharedController::theirs(&mut self.lock(), |theirs| theirs.on_sent(now, bytes, largest_pn));
     }
 
     fn on_packet_sent(&mut self, now: Instant, bytes: u16, pn: u64) {
         let mut core = self.lock();
         let at = core.facts.clock.time(now);
         core.sent(at, pn, bytes);
-        Shared::theirs(&mut core, |theirs| theirs.on_packet_sent(now, bytes, pn));
+        SharedController::theirs(&mut core, |theirs| theirs.on_packet_sent(now, bytes, pn));
     }
 
     fn on_cwnd_limited(&mut self) {
         let mut core = self.lock();
         core.packets.fill_window();
-        Shared::theirs(&mut core, |theirs| theirs.on_cwnd_limited());
+        SharedController::theirs(&mut core, |theirs| theirs.on_cwnd_limited());
     }
 
     fn on_ack(&mut self, now: Instant, sent: Instant, bytes: u64, pn: u64, app_limited: bool, rtt: &RttEstimator) {
@@ -498,14 +498,14 @@ impl Controller for Shared {
         let at = core.facts.clock.time(sent);
         core.acked(pn, at);
         core.packets.usage.srtt = ours(rtt.get());
-        Shared::theirs(&mut core, |theirs| theirs.on_ack(now, sent, bytes, pn, app_limited, rtt));
+        SharedController::theirs(&mut core, |theirs| theirs.on_ack(now, sent, bytes, pn, app_limited, rtt));
     }
 
     fn on_end_acks(&mut self, now: Instant, in_flight: u64, app_limited: bool, largest: Option<u64>) {
         let mut core = self.lock();
         let at = core.facts.clock.time(now);
         core.end_acks(at, in_flight, app_limited, largest);
-        Shared::theirs(&mut core, |theirs| theirs.on_end_acks(now, in_flight, app_limited, largest));
+        SharedController::theirs(&mut core, |theirs| theirs.on_end_acks(now, in_flight, app_limited, largest));
         core.log_metrics(at, in_flight, app_limited);
     }
 
@@ -521,7 +521,7 @@ impl Controller for Shared {
         let mut core = self.lock();
         let clock = core.facts.clock;
         core.congested(clock.time(now), clock.time(sent), is_persistent_congestion, is_ecn);
-        Shared::theirs(&mut core, |theirs| {
+        SharedController::theirs(&mut core, |theirs| {
             theirs.on_congestion_event(now, sent, is_persistent_congestion, is_ecn, lost_bytes, largest_lost_pn);
         });
     }
@@ -533,22 +533,22 @@ impl Controller for Shared {
         if let Some(log) = &mut core.log {
             log.lost(at, pn, lost_bytes.into());
         }
-        Shared::theirs(&mut core, |theirs| theirs.on_packet_lost(lost_bytes, pn, now));
+        SharedController::theirs(&mut core, |theirs| theirs.on_packet_lost(lost_bytes, pn, now));
     }
 
     fn on_spurious_congestion_event(&mut self) {
         let mut core = self.lock();
         let now = core.packets.last_sent.unwrap_or(Time::ZERO);
         core.undo(now);
-        Shared::theirs(&mut core, |theirs| theirs.on_spurious_congestion_event());
+        SharedController::theirs(&mut core, |theirs| theirs.on_spurious_congestion_event());
     }
 
     fn on_mtu_update(&mut self, new_mtu: u16) {
-        Shared::theirs(&mut self.lock(), |theirs| theirs.on_mtu_update(new_mtu));
+        SharedController::theirs(&mut self.lock(), |theirs| theirs.on_mtu_update(new_mtu));
     }
 
     fn on_ack_frequency_update(&mut self, threshold: u64, max_ack_delay: StdDuration) {
-        Shared::theirs(&mut self.lock(), |theirs| theirs.on_ack_frequency_update(threshold, max_ack_delay));
+        SharedController::theirs(&mut self.lock(), |theirs| theirs.on_ack_frequency_update(threshold, max_ack_delay));
     }
 
     fn window(&self) -> u64 {
