@@ -134,7 +134,7 @@ def capacity(
         CapacityInterrupted: Ctrl-C; its `study` has the rows that were done.
     """
     scenario = opened(scenario)
-    started = time.perf_counter()
+    capacity_began = time.perf_counter()
     counts = _values.wholes("users", users, _MOST_USERS)
     span = duration if isinstance(duration, str) else f"{duration} s"
     names = None if schedulers is None else _values.listed("schedulers", schedulers)
@@ -155,8 +155,8 @@ def capacity(
     report: dict[str, Any] = json.loads(text)
     toml, kept = scenario._core.kept(report["seed"])
     inputs = _inputs.of_core(kept)
-    origin = provenance(toml, report["seed"], time.perf_counter() - started, inputs)
-    found = Capacity(report=report, scenario_toml=toml, provenance=origin, inputs=inputs)
+    origin = provenance(toml, report["seed"], time.perf_counter() - capacity_began, inputs)
+    measured = Capacity(report=report, scenario_toml=toml, provenance=origin, inputs=inputs)
     if stopped:
-        raise CapacityInterrupted(found)
-    return found
+        raise CapacityInterrupted(measured)
+    return measured

@@ -55,10 +55,12 @@ def find(path: str | Path) -> Path:
     # A folder of that name, as that of a result, hides none.
     if path.parent in (Path(), Path("scenarios")) and "\0" not in path.name and (path.is_dir() or not path.exists()):
         beside = folder("scenarios") / path.name
-        found = scenarios().get(stem(path), beside if path.name and beside.is_file() else path)
-        if not found.exists() and (near := hint(stem(path), (stem(file) for file in beside.parent.glob("*.*")))):
+        scenario_file = scenarios().get(stem(path), beside if path.name and beside.is_file() else path)
+        if not scenario_file.exists() and (
+            near := hint(stem(path), (stem(file) for file in beside.parent.glob("*.*")))
+        ):
             raise FileNotFoundError(errno.ENOENT, f"{os.strerror(errno.ENOENT)}{near}", str(path))
-        return found
+        return scenario_file
     return path
 
 

@@ -24,8 +24,8 @@ class Kind:
 
     def load(self) -> Callable[..., Figure | None]:
         """The function; this imports matplotlib."""
-        found: Callable[..., Figure | None] = getattr(import_module(f"transorbit.plots.{self.module}"), self.function)
-        return found
+        draw: Callable[..., Figure | None] = getattr(import_module(f"transorbit.plots.{self.module}"), self.function)
+        return draw
 
 
 #: Inches: a column of a journal with two of them (88 mm), and a page.

@@ -50,8 +50,8 @@ def read_text(path: str | Path) -> str:
 def _inside(folder: Path) -> str:
     """The complaint about a folder where a file is expected: the files that it may stand for."""
     kinds = {"sweep.toml": "sweep", "scenario.toml": "scenario"}
-    found = [f"its {kind} is {folder / name}" for name, kind in kinds.items() if (folder / name).is_file()]
-    return f"is a folder; {', '.join(found)}" if found else "is a folder, a file is expected"
+    result_files = [f"its {kind} is {folder / name}" for name, kind in kinds.items() if (folder / name).is_file()]
+    return f"is a folder; {', '.join(result_files)}" if result_files else "is a folder, a file is expected"
 
 
 def toml(text: str) -> dict[str, Any]:
@@ -110,11 +110,11 @@ def is_outside(text: str) -> bool:
 
 def _leads_out(text: str, folder: Path) -> bool:
     try:
-        found = folder / text
+        named_file = folder / text
         is_absolute = Path(text).is_absolute()
         # A link within the folder can lead out, one before `..` too, and a whole path into it.
-        asks = found.is_symlink() or is_absolute or ".." in Path(text).parts
-        if asks and not found.resolve().is_relative_to(folder.resolve()):
+        asks = named_file.is_symlink() or is_absolute or ".." in Path(text).parts
+        if asks and not named_file.resolve().is_relative_to(folder.resolve()):
             return True
         return not (is_absolute or _stays_within(text))
     except (OSError, ValueError, RuntimeError):

@@ -75,12 +75,12 @@ def transfers(flows: pl.DataFrame) -> Iterator[tuple[int | None, pl.Series]]:
 
     if "size_bytes" not in flows.columns:  # a result of an earlier version
         flows = flows.with_columns(pl.lit(None, pl.Float64).alias("size_bytes"))
-    sized = flows.drop_nulls(["size_bytes", "opened_s"])
-    if len(sized):
-        yield len(sized), sized["completion_s"].drop_nulls()
-    ended = flows.filter(pl.col("size_bytes").is_null())["completion_s"].drop_nulls()
-    if len(ended):
-        yield None, ended
+    sized_transfers = flows.drop_nulls(["size_bytes", "opened_s"])
+    if len(sized_transfers):
+        yield len(sized_transfers), sized_transfers["completion_s"].drop_nulls()
+    unsized_ends = flows.filter(pl.col("size_bytes").is_null())["completion_s"].drop_nulls()
+    if len(unsized_ends):
+        yield None, unsized_ends
 
 
 def _alike(flow: Mapping[str, Any]) -> tuple[object, ...]:

@@ -100,8 +100,8 @@ def check_replaceable(directory: Path, kind: Kind = RESULT) -> None:
             return
         if not kind.has <= names:
             is_sweep = kind is not SWEEP and SWEEP.has <= names
-            found = "is the folder of a sweep" if is_sweep else f"exists and is not a {kind.name} folder"
-            raise FileExistsError(f"{directory}: {found}; choose another folder")
+            what_stands_there = "is the folder of a sweep" if is_sweep else f"exists and is not a {kind.name} folder"
+            raise FileExistsError(f"{directory}: {what_stands_there}; choose another folder")
         inside = {
             entry.relative_to(directory).as_posix()
             for top in directory.iterdir()

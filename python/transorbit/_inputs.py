@@ -83,11 +83,11 @@ def changed(folder: Path) -> list[str]:
     told = []
     for kept, sha256 in recorded(folder).items():
         file = folder / kept
-        found = _hash.sha256(file.read_bytes()) if file.is_file() else None
-        if found is None:
+        file_hash = _hash.sha256(file.read_bytes()) if file.is_file() else None
+        if file_hash is None:
             told.append(f"{file} is gone since the result was made")
-        elif found != sha256:
-            told.append(f"{file} has changed since the result was made: its SHA-256 is {found}, it was {sha256}")
+        elif file_hash != sha256:
+            told.append(f"{file} has changed since the result was made: its SHA-256 is {file_hash}, it was {sha256}")
     return told
 
 

@@ -91,17 +91,17 @@ class _Writer:
 
 def _global_names(text: str) -> set[str]:
     """The names in a definition that are not its own: what a function assigns or takes is not what surrounds it."""
-    found: set[str] = set()
+    globals_of_definition: set[str] = set()
     tables = [symtable.symtable(text, "<definition>", "exec")]
     while tables:
         table = tables.pop()
         tables += table.get_children()
         # At the top everything but the definition itself is looked up around it: decorators, bases, defaults.
         is_top = table.get_type() == "module"
-        found |= {
+        globals_of_definition |= {
             each.get_name() for each in table.get_symbols() if each.is_global() or (is_top and each.is_referenced())
         }
-    return found
+    return globals_of_definition
 
 
 def _import(module: str, name: str) -> str:
@@ -111,9 +111,9 @@ def _import(module: str, name: str) -> str:
 
 def _methods(value: type) -> list[FunctionType]:
     functions = [inner for inner in map(_function_of, vars(value).values()) if isinstance(inner, FunctionType)]
-    found = [each for each in functions if each.__qualname__.startswith(f"{value.__qualname__}.")]
+    methods = [each for each in functions if each.__qualname__.startswith(f"{value.__qualname__}.")]
     # Those that a decorator has made, as that of a dataclass, have no text.
-    return [each for each in found if linecache.getlines(each.__code__.co_filename, each.__globals__)] or found
+    return [each for each in methods if linecache.getlines(each.__code__.co_filename, each.__globals__)] or methods
 
 
 def _function_of(member: Any) -> Any:

@@ -147,7 +147,7 @@ def plr(
     ready = return_link(scenario)
     changes = {"random.es_n0": es_n0, "random.power_spread": power_spread, "frame.block_slots": block_slots}
     ready = ready.replace({f"access.{key}": value for key, value in changes.items() if value is not None})
-    started = time.perf_counter()
+    study_began = time.perf_counter()
     counts = wholes("packets", packets, _MOST)
     bursts = whole("bursts", bursts, 0, 2**63 - 1)
     study = _core.PlrStudy(ready._core, counts, bursts, _methods(methods), _values.seed(seed))
@@ -156,7 +156,7 @@ def plr(
         if progress:
             progress(study.share)
     report: dict[str, Any] = json.loads(study.report_json())
-    return PlrCurves(report=report, table=frame(study.table()), provenance=_origin(report, started))
+    return PlrCurves(report=report, table=frame(study.table()), provenance=_origin(report, study_began))
 
 
 def analysis(
@@ -218,7 +218,7 @@ def break_even_users(
         random_bits: useful bits of a packet of random access.
         replicas: N_block, of such a packet, each in a slot of its own.
     """
-    found: int = ask(
+    break_even: int = ask(
         "access.break_even_users",
         timeslots=whole("timeslots", timeslots, 0, _MOST),
         carriers=whole("carriers", carriers, 0, _MOST),
@@ -226,7 +226,7 @@ def break_even_users(
         random_bits=whole("random_bits", random_bits, 0, _MOST),
         replicas=whole("replicas", replicas, 0, _MOST),
     )
-    return found
+    return break_even
 
 
 def retransmission_probability(loss: float, retransmissions: int, *, datagrams: int = 1) -> float:

@@ -59,7 +59,7 @@ def stats(
     `crossings_per_s` and `duration_mean_s` of fades are those of the series at its `sampling_interval_s`; `warnings`
     tells which fades are too short for it. The arguments are those of `generate`.
     """
-    found: dict[str, Any] = ask(
+    channel_answer: dict[str, Any] = ask(
         "channel.statistics",
         base_dir=base_dir,
         channel=config,
@@ -67,4 +67,4 @@ def stats(
         duration_s=duration_s,
         seed=seed,
     )
-    return found
+    return channel_answer

@@ -231,13 +231,13 @@ class ControllerEnv(_Env):
             # Two round trips at the rate; 12 kbit is about a segment.
             self._window = min(max(2.0 * self._rate * rtt / 12_000.0, 10.0), self._most[0])
         rate = bytes_ * 8e-6 / passed
-        seen = np.array((rtt, least, rate, in_flight, lost), np.float32)
+        observation = np.array((rtt, least, rate, in_flight, lost), np.float32)
         if self._reward:
-            reward = float(self._reward(seen))
+            reward = float(self._reward(observation))
         else:
             share = lost / (delivered + lost) if lost else 0.0
             reward = rate - self._weights[0] * (rtt - least) - self._weights[1] * share
-        return seen, reward, False, self._now >= self._end, {}
+        return observation, reward, False, self._now >= self._end, {}
 
 
 class SchedulerEnv(_Env):
@@ -299,12 +299,12 @@ class SchedulerEnv(_Env):
         assert self._simulation
         users = np.array(self._queues.step(self._simulation, self._now, weights), np.float64)
         users[:, 3] *= 8e-6 / passed
-        seen = users.astype(np.float32).reshape(-1)
+        observation = users.astype(np.float32).reshape(-1)
         if self._reward:
-            reward = float(self._reward(seen))
+            reward = float(self._reward(observation))
         else:
             reward = float(users[:, 3].sum() - self._weight * users[:, 1].mean())
-        return seen, reward, False, self._now >= self._end, {}
+        return observation, reward, False, self._now >= self._end, {}
 
 
 def _scenario(given: Scenario | str | Path | None) -> Scenario:

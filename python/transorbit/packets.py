@@ -155,17 +155,17 @@ def _packet(at: int, wire: int, frame: bytes, scales: Scales, addresses: _Addres
     if protocol != _TCP:
         return (*row, *(None,) * 7, ())
     options = frame[end + 20 : start]
-    found = {} if options[:4] == _TIMESTAMPS_ALONE and len(options) == _TIMESTAMPS_BYTES else _options(options)
+    tcp_options = {} if options[:4] == _TIMESTAMPS_ALONE and len(options) == _TIMESTAMPS_BYTES else _options(options)
     syn = bool(flags & _SYN)
     if syn:
-        scales[source, destination, source_port, destination_port] = found.get("scale")
+        scales[source, destination, source_port, destination_port] = tcp_options.get("scale")
     else:
         # Scaled if both ends offered it, and never in a SYN (RFC 7323 section 2.2).
         scale = scales.get((source, destination, source_port, destination_port))
         other = scales.get((destination, source, destination_port, source_port))
         window <<= 0 if scale is None or other is None else scale
     bits = (syn, bool(flags & _FIN), bool(flags & _RST), bool(flags & _ACK))
-    return (*row, sequence, acknowledgment, *bits, window, found.get("sack", ()))
+    return (*row, sequence, acknowledgment, *bits, window, tcp_options.get("sack", ()))
 
 
 def _network(frame: bytes) -> tuple[int, int | None, int, bytes, bytes, int]:
@@ -188,7 +188,7 @@ def _network(frame: bytes) -> tuple[int, int | None, int, bytes, bytes, int]:
 
 def _options(options: bytes) -> dict[str, Any]:
     """The window scale and the SACK blocks among TCP's options."""
-    found: dict[str, Any] = {}
+    tcp_options: dict[str, Any] = {}
     position = 0
     while position < len(options) and options[position] != _END:
         if options[position] == _NOTHING:
@@ -199,8 +199,8 @@ def _options(options: bytes) -> dict[str, Any]:
             break  # captured in part
         value = options[position + 2 : position + length]
         if kind == _WINDOW_SCALE:
-            found["scale"] = value[0]
+            tcp_options["scale"] = value[0]
         elif kind == _SACK:
-            found["sack"] = [list(edges) for edges in struct.iter_unpack("!II", value)]
+            tcp_options["sack"] = [list(edges) for edges in struct.iter_unpack("!II", value)]
         position += length
-    return found
+    return tcp_options

@@ -121,5 +121,5 @@ def _check_user(*, at: Sequence[float], altitude_m: float | None, rain_rate_mm_p
         raise ValueError(f"altitude_m: {altitude_m:g} m is out of range: must be between {low:g} and {high:g} m")
     low, high = _RATES_MM_PER_H
     if rain_rate_mm_per_h is not None and not low <= number("rain_rate_mm_per_h", rain_rate_mm_per_h) <= high:
-        given = f"{rain_rate_mm_per_h:g} mm/h is out of range"
-        raise ValueError(f"rain_rate_mm_per_h: {given}: must be between {low:g} and {high:g} mm/h")
+        rate_in_words = f"{rain_rate_mm_per_h:g} mm/h is out of range"
+        raise ValueError(f"rain_rate_mm_per_h: {rate_in_words}: must be between {low:g} and {high:g} mm/h")

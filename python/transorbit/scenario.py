@@ -174,20 +174,20 @@ class Scenario:
                 leaves none.
         """
         span = None if watch is None else _span(watch)
-        started = Started(self, _values.seed(seed), scratch)
+        session = Started(self, _values.seed(seed), scratch)
         if span is not None:
-            started.watch(*span)
+            session.watch(*span)
         with _interrupt.held() as interrupted:
             try:
-                with plugins.blamed(started._plugins):
-                    _advance(started.simulation, progress or _notebook.bar())
+                with plugins.blamed(session._plugins):
+                    _advance(session.simulation, progress or _notebook.bar())
             except KeyboardInterrupt:
-                if started.simulation.failed:
+                if session.simulation.failed:
                     # A second Ctrl-C, within the user's code.
                     raise
-                partial = started.simulation.now_s < started.simulation.duration_s
-                raise Interrupted(started.result(partial=partial)) from None
-            result = started.result()
+                partial = session.simulation.now_s < session.simulation.duration_s
+                raise Interrupted(session.result(partial=partial)) from None
+            result = session.result()
         if interrupted.is_set():
             raise Interrupted(result)
         return result

@@ -78,11 +78,11 @@ def mean_interval(
     Without values the mean is NaN and the count 0. An interval ends with the scale of the values, whose ends are
     `limits`: what is known of them beforehand, as 1 and 4.5 of a mean opinion score.
     """
-    found = _student(_floats(values).tolist(), confidence)
+    interval = _student(_floats(values).tolist(), confidence)
     least, most = limits
-    low = found.low if least is None else max(found.low, min(least, found.mean))
-    high = found.high if most is None else min(found.high, max(most, found.mean))
-    return Interval(found.mean, low, high, found.count)
+    low = interval.low if least is None else max(interval.low, min(least, interval.mean))
+    high = interval.high if most is None else min(interval.high, max(most, interval.mean))
+    return Interval(interval.mean, low, high, interval.count)
 
 
 def paired_difference(a: ArrayLike, b: ArrayLike, *, confidence: float = 0.95) -> Interval:
@@ -261,44 +261,46 @@ def compare(
         for column in columns:
             if column not in frame.columns:
                 raise ValueError(f"{option}: there is no column {column!r}{hint(str(column), frame.columns)}")
-    known = frame.drop_nulls([metric, between, pair])
-    levels = known[between].unique(maintain_order=True).to_list()
+    complete_rows = frame.drop_nulls([metric, between, pair])
+    levels = complete_rows[between].unique(maintain_order=True).to_list()
     baseline = levels[0] if baseline is None and levels else baseline
     if baseline not in levels:
         raise ValueError(f"{between}: no level {baseline!r}, but {', '.join(map(repr, levels))}")
     keys = [*within, pair]
-    if known.select(*keys, between).is_duplicated().any():
+    if complete_rows.select(*keys, between).is_duplicated().any():
         raise ValueError(
             f"{metric}: several rows with the same {', '.join([*keys, between])}; name more axes in within"
         )
     value = pl.col(metric).cast(pl.Float64)
-    found = []
+    comparisons = []
     for index, first in enumerate(levels[:-1] if every_pair else [baseline]):
-        base = known.filter(pl.col(between) == first).select(*keys, value.alias("_base"))
+        base = complete_rows.filter(pl.col(between) == first).select(*keys, value.alias("_base"))
         held = levels[index + 1 :] if every_pair else [level for level in levels if level != first]
-        others = known.filter(pl.col(between).is_in(held)).select(*keys, between, value.alias("_value"))
+        others = complete_rows.filter(pl.col(between).is_in(held)).select(*keys, between, value.alias("_value"))
         pairs = others.join(base, on=keys, how="inner", nulls_equal=True, maintain_order="left")
         groups = pairs.partition_by(*within, between, maintain_order=True, as_dict=True)
-        found += [(dict(zip([*within, between], key, strict=True)), first, group) for key, group in groups.items()]
-    each = 1 - (1 - _checked(confidence)) / max(len(found), 1)
-    rows = [where | {"baseline": first} | _difference(group, each) for where, first, group in found]
+        comparisons += [
+            (dict(zip([*within, between], key, strict=True)), first, group) for key, group in groups.items()
+        ]
+    each = 1 - (1 - _checked(confidence)) / max(len(comparisons), 1)
+    rows = [where | {"baseline": first} | _difference(group, each) for where, first, group in comparisons]
     schema = {name: frame.schema[name] for name in [*within, between]} | {"baseline": frame.schema[between]}
     numbers = dict.fromkeys(["baseline_mean", "difference", "low", "high", "percent"], pl.Float64())
     return pl.DataFrame(rows, schema=schema | numbers | {"count": pl.Int64(), "differs": pl.Boolean()})
 
 
 def _difference(pairs: pl.DataFrame, confidence: float) -> dict[str, Any]:
-    found = paired_difference(pairs["_value"], pairs["_base"], confidence=confidence)
+    difference = paired_difference(pairs["_value"], pairs["_base"], confidence=confidence)
     base = _mean(pairs["_base"].to_list())
     return {
         "baseline_mean": base,
-        "difference": found.mean,
-        "low": found.low,
-        "high": found.high,
-        "percent": 100 * found.mean / abs(base) if base else None,
-        "count": found.count,
+        "difference": difference.mean,
+        "low": difference.low,
+        "high": difference.high,
+        "percent": 100 * difference.mean / abs(base) if base else None,
+        "count": difference.count,
         # One pair has no interval, and proves nothing; nor does a value that is missing.
-        "differs": found.count > 1 and (found.low > 0 or found.high < 0),
+        "differs": difference.count > 1 and (difference.low > 0 or difference.high < 0),
     }
 
 
@@ -319,10 +321,10 @@ def _checked(confidence: float) -> float:
     Raises:
         ValueError: it is no share between 0 and 1.
     """
-    found = number("confidence", confidence)
-    if not 0 < found < 1:
+    level = number("confidence", confidence)
+    if not 0 < level < 1:
         raise ValueError(f"confidence: {confidence!r} was given, a share between 0 and 1 is expected, as 0.95")
-    return found
+    return level
 
 
 def _mean(values: list[float]) -> float:

@@ -107,12 +107,12 @@ def _kind(types: _Types, value: dict[str, Any]) -> str:
 
 def _choices(types: _Types, definition: dict[str, Any]) -> str:
     """The names that may be written, or the kind of value."""
-    found = [*definition.get("oneOf", []), *definition.get("anyOf", [])]
+    choices = [*definition.get("oneOf", []), *definition.get("anyOf", [])]
     names = [
-        choice.get("const", choice.get("title")) for choice in found if "const" in choice or "properties" in choice
+        choice.get("const", choice.get("title")) for choice in choices if "const" in choice or "properties" in choice
     ]
     words = [f"`{name}`" for name in names if name]
-    words += [_kind(types, choice) for choice in found if not {"const", "properties", "enum"} & set(choice)]
+    words += [_kind(types, choice) for choice in choices if not {"const", "properties", "enum"} & set(choice)]
     if words:
         return ", ".join(dict.fromkeys(word for word in words if word))
     plain = {"integer": "whole number", "number": "number", "boolean": "`true`, `false`", "string": "text"}

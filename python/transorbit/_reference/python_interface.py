@@ -147,5 +147,5 @@ def _split(text: str) -> tuple[str, dict[str, str]]:
 
 def _items(section: str) -> dict[str, str]:
     """`name: text` items of a section, whose text may go on in deeper lines."""
-    found = re.findall(r"^    (\S[^:\n]*): ((?:.*\n?)(?:^(?:     +.*)?\n?)*)", section, flags=re.MULTILINE)
-    return {name: line(text) for name, text in found}
+    items = re.findall(r"^    (\S[^:\n]*): ((?:.*\n?)(?:^(?:     +.*)?\n?)*)", section, flags=re.MULTILINE)
+    return {name: line(text) for name, text in items}

@@ -124,10 +124,10 @@ def _notes(results: Mapping[str, Result]) -> list[str]:
 def _base(results: Mapping[str, Result], against: str | None) -> str | None:
     if against is None or against == ALL:
         return against
-    found = next((name for name in results if name.rstrip("/") == against.rstrip("/")), None)
-    if found is None:
+    baseline = next((name for name in results if name.rstrip("/") == against.rstrip("/")), None)
+    if baseline is None:
         raise UsageError(f"--against: {against} is none of the folders{hint_or_all(against, [*results, ALL])}")
-    return found
+    return baseline
 
 
 def _numbers_of(results: Mapping[str, Result]) -> dict[str, dict[str, float | None]]:
@@ -246,10 +246,10 @@ def _sweep(
     except ScenarioError as error:
         raise UsageError(f"--{error}") from None
     ok = result.runs.filter(pl.col("status") == "ok")
-    found = {name: differences.compared(ok, name, axis, within, base) for name in metrics or result.metrics}
-    known = {name: one for name, one in found.items() if one is not None}
+    tables_by_metric = {name: differences.compared(ok, name, axis, within, base) for name in metrics or result.metrics}
+    known = {name: one for name, one in tables_by_metric.items() if one is not None}
     if not known:
-        reasons = [differences.reason(ok, name, axis, base) for name in found]
+        reasons = [differences.reason(ok, name, axis, base) for name in tables_by_metric]
         told = "; ".join(dict.fromkeys(one for one in reasons if one))
         spread = "nothing is known of chance: give the sweep two replications or more"
         raise UsageError(f"compare: {folder}: {told or spread}")

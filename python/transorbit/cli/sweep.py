@@ -255,9 +255,9 @@ def _text(result: to.SweepResult, report: dict[str, Any], *, kept: bool) -> str:
 
 
 def _cell(row: dict[str, Any], metric: str) -> str:
-    found = row["metrics"][metric]
-    told = _numbers.interval(found["mean"], found["low"], found["high"])
-    return f"{told} ({found['count']})" if _is_of_fewer(row, metric) else told
+    metric_interval = row["metrics"][metric]
+    told = _numbers.interval(metric_interval["mean"], metric_interval["low"], metric_interval["high"])
+    return f"{told} ({metric_interval['count']})" if _is_of_fewer(row, metric) else told
 
 
 def _is_of_fewer(row: dict[str, Any], metric: str) -> bool:

@@ -79,12 +79,14 @@ def import_(
         raise UsageError(f"--out: {out}: the name of a path's file ends with .csv or .parquet")
     if out is not None and out.exists() and not force:
         raise UsageError(f"--out: {out} is there already: choose another name, or --force")
-    found = to.trace.read(file, up=up, columns=_columns(column), step_s=parse.seconds("--step", step) if step else None)
-    table = found.table
+    measurement = to.trace.read(
+        file, up=up, columns=_columns(column), step_s=parse.seconds("--step", step) if step else None
+    )
+    table = measurement.table
     at = table.columns[0]
     lasts = float(table[at].max() or 0.0) - float(table[at].min() or 0.0)  # type: ignore[arg-type]
-    print(f"{file}: {found.kind}, {_numbers.counted(table.height, 'row')} over {_numbers.number(lasts)} s")
-    for note in found.notes:
+    print(f"{file}: {measurement.kind}, {_numbers.counted(table.height, 'row')} over {_numbers.number(lasts)} s")
+    for note in measurement.notes:
         print(f"  {note}")
     rows = []
     for name in table.columns[1:]:
@@ -94,12 +96,12 @@ def import_(
         told = f"median {middle}, {least} to {most}" if len(values) else "nothing"
         rows.append((f"  {name}", told + (f"; {empty} empty" if empty else "")))
     print("\n".join(facts(rows)))
-    _check(found, file)
+    _check(measurement, file)
     if out is None:
         print("nothing written: --out FILE.csv writes the file of a path")
         return
-    to.trace.write(found, out)
-    print(f"written: {out}\n  path = {_as_path(found, out)}")
+    to.trace.write(measurement, out)
+    print(f"written: {out}\n  path = {_as_path(measurement, out)}")
 
 
 def _check(found: to.trace.Measurement, file: Path) -> None:

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 def as_text(constellation: str | Mapping[str, Any]) -> str:
     """A name as it is; parameters or a file as JSON."""
-    found = checked(constellation)
-    return found if isinstance(found, str) else as_json(found, within="constellation.")
+    name_or_table = checked(constellation)
+    return name_or_table if isinstance(name_or_table, str) else as_json(name_or_table, within="constellation.")
 
 
 def checked(constellation: str | Mapping[str, Any]) -> str | dict[str, Any]:

@@ -209,7 +209,7 @@ def routes(
         FileExistsError: `out` holds something that are not routes, or without `replace` other routes.
         OSError: the stations cannot be read, or the folder cannot be written.
     """
-    started = time.perf_counter()
+    search_began = time.perf_counter()
     options: dict[str, object] = {
         "constellation": as_text(constellation),
         "stations_csv": as_csv(stations),
@@ -222,8 +222,8 @@ def routes(
         "keep_unseen": keep_unseen,
         "threads": threads,
     }
-    asked = {name: value for name, value in options.items() if name != "threads"}
-    identity = {"options_sha256": _hash.sha256(as_json(asked))}
+    search_options = {name: value for name, value in options.items() if name != "threads"}
+    identity = {"options_sha256": _hash.sha256(as_json(search_options))}
     if out is not None:
         _folder.check_replaceable(Path(out), folder())
         if not replace and not _folder.is_of(Path(out), identity, "options_sha256"):
@@ -246,7 +246,7 @@ def routes(
         tables = [keeper.kept() for keeper in keepers]
         report: dict[str, Any] = json.loads(study.report_json())
         parameters = json.dumps({key: value for key, value in report.items() if not key.endswith("rows")})
-        origin = provenance(parameters, 0, time.perf_counter() - started)
+        origin = provenance(parameters, 0, time.perf_counter() - search_began)
         del origin["seed"]
         origin |= identity
         origin["parameters_sha256"] = origin.pop("scenario_sha256")

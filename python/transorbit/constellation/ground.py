@@ -161,21 +161,21 @@ def world(
     tables: Any = About(constellation, base_dir).tables(
         "map", minimum_elevation_deg=minimum_elevation_deg, at_s=at_s, track_s=track_s
     )
-    found = Map(**tables)
+    map_tables = Map(**tables)
     if stations is not None:
-        found = _with_stations(found, constellation, stations, route, at_s, minimum_elevation_deg, base_dir)
+        map_tables = _with_stations(map_tables, constellation, stations, route, at_s, minimum_elevation_deg, base_dir)
     elif route is not None:
         raise ScenarioError("route: its ends are names of stations, and none were given")
     if tracks is None:
-        return found
-    count = len(found.satellites)
+        return map_tables
+    count = len(map_tables.satellites)
     if missing := [number for number in tracks if number not in range(count)]:
         raise ScenarioError(f"tracks: there is no satellite {missing[0]!r}: 0 to {count - 1}")
-    return replace(found, tracks=found.tracks.filter(found.tracks["satellite"].is_in(list(tracks))))
+    return replace(map_tables, tracks=map_tables.tracks.filter(map_tables.tracks["satellite"].is_in(list(tracks))))
 
 
 def _with_stations(
-    found: Map,
+    map_tables: Map,
     constellation: str | Mapping[str, Any],
     stations: str | Path | Mapping[str, Sequence[float]],
     route: tuple[str, str] | None,
@@ -187,15 +187,15 @@ def _with_stations(
     import polars as pl
 
     places = read_stations(stations)
-    found = replace(found, stations=places)
+    map_tables = replace(map_tables, stations=places)
     if route is None:
-        return found
-    known = {name: (latitude, longitude, height) for name, latitude, longitude, height in places.iter_rows()}
+        return map_tables
+    station_places = {name: (latitude, longitude, height) for name, latitude, longitude, height in places.iter_rows()}
     if not isinstance(route, list | tuple) or len(route) != 2:
         raise ScenarioError(f"route: {route!r} was given, the names of two stations are expected")
     for name in route:
-        if name not in known:
-            raise ScenarioError(f"route: there is no station {name!r}{hint(name, known)}")
+        if name not in station_places:
+            raise ScenarioError(f"route: there is no station {name!r}{hint(name, station_places)}")
     if route[0] == route[1]:
         raise ScenarioError(f"route: {route[0]!r} is both of its ends")
     if at_s < 0:
@@ -204,7 +204,7 @@ def _with_stations(
     until_s = at_s or 1.0
     ways = routes(
         constellation,
-        {name: known[name] for name in route},
+        {name: station_places[name] for name in route},
         duration_s=until_s,
         step_s=until_s,
         minimum_elevation_deg=minimum_elevation_deg,
@@ -215,13 +215,16 @@ def _with_stations(
     now = ways.between(*route).filter(pl.col("time_s") == at_s)
     delay_s = now["one_way_delay_s"][0]
     nodes = [] if delay_s is None else _nodes(ways, route, at_s)
-    below = {row["satellite"]: row for row in found.satellites.iter_rows(named=True)}
+    below = {row["satellite"]: row for row in map_tables.satellites.iter_rows(named=True)}
     columns = ("name", "latitude_deg", "longitude_deg")
-    ends = [{"name": name, "latitude_deg": known[name][0], "longitude_deg": known[name][1]} for name in route]
+    ends = [
+        {"name": name, "latitude_deg": station_places[name][0], "longitude_deg": station_places[name][1]}
+        for name in route
+    ]
     hops = [ends[0], *(below[node] for node in nodes), ends[1]] if nodes else []
     schema = {"name": pl.String, "latitude_deg": pl.Float64, "longitude_deg": pl.Float64}
     way = pl.DataFrame([{column: hop[column] for column in columns} for hop in hops], schema=schema)
-    return replace(found, route=way, delay_s=delay_s)
+    return replace(map_tables, route=way, delay_s=delay_s)
 
 
 def _nodes(ways: Routes, route: tuple[str, str], at_s: float) -> list[int]:

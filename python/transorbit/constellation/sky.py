@@ -90,8 +90,8 @@ def epoch(constellation: str | Mapping[str, Any], *, base_dir: str | PathLike[st
     Raises:
         ScenarioError: a value or the file is wrong.
     """
-    found: str | None = About(constellation, base_dir).value("epoch")
-    return found
+    epoch_utc: str | None = About(constellation, base_dir).value("epoch")
+    return epoch_utc
 
 
 def age_warning(
@@ -115,9 +115,9 @@ def age_warning(
     Raises:
         ScenarioError: a value or the file is wrong.
     """
-    asked = About(constellation, base_dir)
-    found: str | None = asked.value("warning", start_s=start_s, duration_s=duration_s)
-    return found
+    about = About(constellation, base_dir)
+    age: str | None = about.value("warning", start_s=start_s, duration_s=duration_s)
+    return age
 
 
 def links(

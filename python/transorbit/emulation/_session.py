@@ -92,8 +92,8 @@ def emulate(
     if not hasattr(_core, "Emulation"):
         raise EmulationError("emulation needs Linux: network namespaces and TUN devices")
     ready = _with_external(scenario, flow)
-    started = Started(ready, seed, scratch)
-    simulation = started.simulation
+    external_run = Started(ready, seed, scratch)
+    simulation = external_run.simulation
     users = _users(simulation)
     mtu = _mtu(simulation)
     targets = _targets(serve)
@@ -114,7 +114,7 @@ def emulate(
         unread = _unread(control)
         if relay:
             relay.close()
-    result = started.result()
+    result = external_run.result()
     if mtu < _SMALLEST_IPV6:
         result.summary["warnings"].append(
             f"the programs had IPv4 only: packets of at most {mtu} B fit the HARQ block, and IPv6 needs "
@@ -145,10 +145,10 @@ def replay(
     if recorded.offers is None:
         raise FileNotFoundError(f"{directory}: no offers.parquet: it is not the result of an emulation")
     scenario = Scenario.load(Path(directory) / "scenario.toml", outside=outside).set(*changes)
-    started = Started(scenario, scratch=scratch)
-    started.simulation.replay(_log(recorded.offers))
-    started.simulation.advance(recorded.numbers["simulated_s"])
-    result = started.result()
+    replayed_run = Started(scenario, scratch=scratch)
+    replayed_run.simulation.replay(_log(recorded.offers))
+    replayed_run.simulation.advance(recorded.numbers["simulated_s"])
+    result = replayed_run.result()
     result.offers = recorded.offers
     return result
 

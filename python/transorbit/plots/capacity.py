@@ -84,8 +84,8 @@ def _name(ax: Axes, text: str, value: float, side: str) -> None:
 
 def _apart(counts: list[int]) -> list[int]:
     """Returns the numbers that can be written side by side on a logarithmic axis."""
-    kept: list[int] = []
+    labelled: list[int] = []
     for count in counts:
-        if not kept or count >= 1.3 * kept[-1]:
-            kept.append(count)
-    return kept
+        if not labelled or count >= 1.3 * labelled[-1]:
+            labelled.append(count)
+    return labelled

@@ -31,8 +31,8 @@ def of_axis(axis: Axis) -> str:
 
 def unit_of(text: str) -> str | None:
     """The unit in the parentheses at the end of a label."""
-    found = re.search(r"\(([^()]+)\)$", text)
-    return found[1] if found else None
+    unit_in_brackets = re.search(r"\(([^()]+)\)$", text)
+    return unit_in_brackets[1] if unit_in_brackets else None
 
 
 def scaled(text: str, largest: float) -> tuple[str, float]:

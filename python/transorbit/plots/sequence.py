@@ -60,13 +60,13 @@ def sequence(
         ScenarioError: no packets were recorded, no such flow or place, or nothing in this time.
     """
     where = place or ("gateway" if "gateway" in result.captures else "sender")
-    seen = _capture(result, where, "place" if place else "sequence")
-    of_flow = _flow(result, seen, flow)
+    captured = _capture(result, where, "place" if place else "sequence")
+    of_flow = _flow(result, captured, flow)
     # The end that sends what the satellites carry.
     if not place and of_flow["direction"] == "up":
         where = "receiver"
-        seen = _capture(result, where, "sequence")
-    events = _events(seen, of_flow)
+        captured = _capture(result, where, "sequence")
+    events = _events(captured, of_flow)
     begin, end = _shown(events, from_s, until_s, result.numbers["simulated_s"], of_flow["rtt_mean_s"] or 0.5)
     shown = events.filter(pl.col("time_s").is_between(begin, end))
     if shown.filter(pl.col("kind") != "window").is_empty():
@@ -95,15 +95,15 @@ def _flow(result: Result, seen: pl.DataFrame, wanted: int | None) -> dict[str, A
     numbered = set(seen.select("source", "destination").unique().iter_rows())
     flows = result.summary["flows"]
     numbered_flows = [flow for flow in flows if not numbered.isdisjoint({_ends(flow), _ends(flow)[::-1]})]
-    found = [flow for flow in numbered_flows if wanted is None or flow["id"] == wanted]
-    if not found:
+    candidate_flows = [flow for flow in numbered_flows if wanted is None or flow["id"] == wanted]
+    if not candidate_flows:
         numbers = ", ".join(str(flow["id"]) for flow in numbered_flows[:10]) or "none"
         raise ScenarioError(
             "flow: the captures have no packets of TCP between the ends of a flow"
             if wanted is None
             else f"flow: {wanted} is no flow with TCP: {numbers}"
         )
-    return dict(found[0])
+    return dict(candidate_flows[0])
 
 
 def _ends(flow: dict[str, Any]) -> tuple[str, str]:

@@ -106,22 +106,22 @@ def summary(spec: Spec, frame: pl.DataFrame, *, has_shares: bool = False) -> pl.
         has_shares: whether the frame has a column `share`: the percent of a distribution with at most a value.
     """
     keys = [name for name in spec.keys if name in frame.columns]
-    known = frame.with_columns(pl.col(spec.y).cast(pl.Float64)).drop_nulls(spec.y)
+    rows_with_y = frame.with_columns(pl.col(spec.y).cast(pl.Float64)).drop_nulls(spec.y)
     if spec.kind == "cdf":
-        return _distribution(known.filter(pl.col(spec.y).is_finite()), keys, spec.y, has_shares=has_shares)
+        return _distribution(rows_with_y.filter(pl.col(spec.y).is_finite()), keys, spec.y, has_shares=has_shares)
     value = pl.col(spec.y)
-    groups = known.group_by(keys, maintain_order=True).agg(value.alias("\0values"))
+    groups = rows_with_y.group_by(keys, maintain_order=True).agg(value.alias("\0values"))
     limits = spec.limits.get(spec.y, (None, None))
-    found = [
+    intervals = [
         statistics.mean_interval(values, confidence=spec.confidence, limits=limits)
         for values in groups["\0values"].to_list()
     ]
     mean, low, high, count = spec.stats
     points = groups.drop("\0values").with_columns(
-        pl.Series(mean, [one.mean for one in found], pl.Float64),
-        pl.Series(low, [one.ends[0] for one in found], pl.Float64),
-        pl.Series(high, [one.ends[1] for one in found], pl.Float64),
-        pl.Series(count, [one.count for one in found], pl.Int64),
+        pl.Series(mean, [one.mean for one in intervals], pl.Float64),
+        pl.Series(low, [one.ends[0] for one in intervals], pl.Float64),
+        pl.Series(high, [one.ends[1] for one in intervals], pl.Float64),
+        pl.Series(count, [one.count for one in intervals], pl.Int64),
     )
     return points.filter(pl.col(mean).is_finite())
 
@@ -137,8 +137,8 @@ def _distribution(known: pl.DataFrame, keys: list[str], y: str, *, has_shares: b
 
 def levels(column: str, *tables: pl.DataFrame | None) -> list[Any]:
     """The values of a column in all tables: numbers by size, text as it first comes."""
-    found = [value for table in tables if table is not None and column in table.columns for value in table[column]]
-    values = list(dict.fromkeys(value for value in found if value is not None))
+    cells = [value for table in tables if table is not None and column in table.columns for value in table[column]]
+    values = list(dict.fromkeys(value for value in cells if value is not None))
     return values if any(isinstance(value, str) for value in values) else sorted(values)
 
 

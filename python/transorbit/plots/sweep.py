@@ -102,9 +102,9 @@ def _limits(result: SweepResult, name: str) -> tuple[float | None, float | None]
 
 def _frame(result: SweepResult, metrics: Sequence[str], *, distribution: bool) -> tuple[pl.DataFrame, dict[str, str]]:
     """The rows to draw, and the column of each metric."""
-    found = {name: _of_metric(result, name, distribution=distribution) for name in metrics}
-    columns = {name: column for name, (_, column) in found.items()}
-    [frame, *others] = [table for table, _ in found.values()]
+    metric_tables = {name: _of_metric(result, name, distribution=distribution) for name in metrics}
+    columns = {name: column for name, (_, column) in metric_tables.items()}
+    [frame, *others] = [table for table, _ in metric_tables.values()]
     if distribution and len({name in result.runs.columns for name in metrics}) > 1:
         raise ScenarioError("y: a distribution is over the runs or over the flows: not both in one figure")
     keys = ["point", "replication"]

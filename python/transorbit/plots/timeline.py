@@ -74,10 +74,10 @@ def timeline(
 
 def _flow(result: Result, wanted: int | None) -> dict[str, Any]:
     flows = result.summary["flows"]
-    found = [flow for flow in flows if wanted is None or flow["id"] == wanted]
-    if not found:
+    candidate_flows = [flow for flow in flows if wanted is None or flow["id"] == wanted]
+    if not candidate_flows:
         raise ScenarioError(f"flow: there is no flow {wanted}: 0 to {len(flows) - 1}")
-    return dict(found[0])
+    return dict(candidate_flows[0])
 
 
 def _says_something(column: pl.Series) -> bool:

@@ -55,9 +55,9 @@ def draw(
 def summary(spec: columns.Spec, frame: pl.DataFrame) -> pl.DataFrame:
     """A row for each point: its keys, mean, interval and count of `y`, and mean and interval of `x`."""
     x = str(spec.x)
-    known = frame.with_columns(pl.col(x).cast(pl.Float64)).drop_nulls([x, spec.y])
-    ours = columns.summary(spec, known)
-    theirs = columns.summary(replace(spec, y=x), known)
+    rows_with_both = frame.with_columns(pl.col(x).cast(pl.Float64)).drop_nulls([x, spec.y])
+    ours = columns.summary(spec, rows_with_both)
+    theirs = columns.summary(replace(spec, y=x), rows_with_both)
     names = dict(zip(replace(spec, y=x).stats, (*_X, "\0count"), strict=True))
     other = theirs.rename(names).drop("\0count")
     return ours.join(other, on=spec.keys, nulls_equal=True) if spec.keys else ours.hstack(other)

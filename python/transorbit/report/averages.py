@@ -61,22 +61,25 @@ def _quantities(result: Result) -> Iterator[tuple[str, tuple[pl.Series, pl.Serie
 def _known(quantity: Quantity, table: pl.DataFrame, suffix: str) -> Iterator[tuple[str, tuple[pl.Series, pl.Series]]]:
     """The quantity, if it is one to average, varies, and is sampled without a gap from some instant on."""
     # The first row is the state at the start, which no interval ends at.
-    known = table.select("time_s", quantity.column).slice(1).drop_nulls()
-    gapless = known["time_s"].equals(table["time_s"].tail(len(known)))
-    if not quantity.summed and gapless and len(known) >= _LEAST and known[quantity.column].n_unique() > 1:
-        yield f"{quantity.title}{suffix} ({quantity.unit})", (known["time_s"], known[quantity.column] * quantity.scale)
+    samples = table.select("time_s", quantity.column).slice(1).drop_nulls()
+    gapless = samples["time_s"].equals(table["time_s"].tail(len(samples)))
+    if not quantity.summed and gapless and len(samples) >= _LEAST and samples[quantity.column].n_unique() > 1:
+        yield (
+            f"{quantity.title}{suffix} ({quantity.unit})",
+            (samples["time_s"], samples[quantity.column] * quantity.scale),
+        )
 
 
 def _row(times: pl.Series, samples: pl.Series) -> tuple[object, ...]:
     start = statistics.warm_up(samples)
-    found = statistics.batch_means(samples, warm_up=start)
+    batches = statistics.batch_means(samples, warm_up=start)
     interval_s = (times[-1] - times[0]) / (len(times) - 1)
     unsettled = statistics.too_short(len(samples), start)
-    trust = "not settled" if unsettled else "too narrow: batches alike" if found.correlated else "sound"
+    trust = "not settled" if unsettled else "too narrow: batches alike" if batches.correlated else "sound"
     return (
-        found.mean,
-        Cell(number(found.half_width, 2), sort=found.half_width),
+        batches.mean,
+        Cell(number(batches.half_width, 2), sort=batches.half_width),
         round(times[start] - interval_s, 6),
-        round(found.size * interval_s, 6),
+        round(batches.size * interval_s, 6),
         Cell(trust, kind="" if trust == "sound" else "weak"),
     )

@@ -43,16 +43,16 @@ def rows(item: Item, *, root: int, quick: bool, keep: Path) -> pl.DataFrame:
     assert study
     replications = (study.quick_replications if quick else None) or study.replications
     seeds = [MOST_REPLICATIONS * root + replication for replication in range(replications)]
-    kept = keep / f"{_key(study, seeds, quick)}.json"
-    if kept.is_file():
-        given = json.loads(kept.read_text(encoding="utf-8"))
+    kept_file = keep / f"{_key(study, seeds, quick)}.json"
+    if kept_file.is_file():
+        study_rows = json.loads(kept_file.read_text(encoding="utf-8"))
     else:
-        given = _call(item, study, seeds, quick)
+        study_rows = _call(item, study, seeds, quick)
         keep.mkdir(parents=True, exist_ok=True)
-        fresh = kept.with_suffix(f".{os.getpid()}")
-        fresh.write_text(json.dumps(given), encoding="utf-8")
-        fresh.replace(kept)
-    return pl.DataFrame(given, infer_schema_length=None)
+        fresh = kept_file.with_suffix(f".{os.getpid()}")
+        fresh.write_text(json.dumps(study_rows), encoding="utf-8")
+        fresh.replace(kept_file)
+    return pl.DataFrame(study_rows, infer_schema_length=None)
 
 
 def _key(study: Study, seeds: Sequence[int], quick: bool) -> str:
@@ -67,9 +67,9 @@ def _key(study: Study, seeds: Sequence[int], quick: bool) -> str:
 def _package() -> str:
     """A hash of this package's Python files."""
     digest = hashlib.sha256()
-    root = Path(__file__).resolve().parent.parent
-    for file in sorted(root.rglob("*.py")):
-        digest.update(f"{file.relative_to(root).as_posix()}\n".encode() + file.read_bytes())
+    package_folder = Path(__file__).resolve().parent.parent
+    for file in sorted(package_folder.rglob("*.py")):
+        digest.update(f"{file.relative_to(package_folder).as_posix()}\n".encode() + file.read_bytes())
     return digest.hexdigest()
 
 

@@ -124,8 +124,10 @@ def listing(papers: Iterable[Paper]) -> str:
 
 def verdicts(papers: Papers) -> dict[str, int]:
     """Returns the number of claims with each verdict, the best first; those that none has are left out."""
-    found = [judgement.verdict for _, outcomes in papers for outcome in outcomes for judgement in outcome.judgements]
-    return {verdict: found.count(verdict) for verdict in claims.VERDICTS if verdict in found}
+    all_verdicts = [
+        judgement.verdict for _, outcomes in papers for outcome in outcomes for judgement in outcome.judgements
+    ]
+    return {verdict: all_verdicts.count(verdict) for verdict in claims.VERDICTS if verdict in all_verdicts}
 
 
 def by_kind(papers: Papers) -> dict[str, dict[str, int]]:
@@ -133,17 +135,17 @@ def by_kind(papers: Papers) -> dict[str, dict[str, int]]:
 
     A sentence that several claims are of counts once.
     """
-    found: dict[str, Judgement] = {}
+    judgement_of_sentence: dict[str, Judgement] = {}
     for paper, outcomes in papers:
         for outcome in () if paper.own else outcomes:
             for judgement in outcome.judgements:
                 own = f"{paper.key}/{outcome.item.name}#{judgement.claim.name}"
                 if not judgement.claim.repeats:
-                    found[own] = judgement
-                elif judgement.claim.repeats not in found:
-                    found[judgement.claim.repeats] = judgement
+                    judgement_of_sentence[own] = judgement
+                elif judgement.claim.repeats not in judgement_of_sentence:
+                    judgement_of_sentence[judgement.claim.repeats] = judgement
     counts: dict[str, dict[str, int]] = {kind: {} for kind in KINDS}
-    for judgement in found.values():
+    for judgement in judgement_of_sentence.values():
         of_kind = counts[judgement.claim.kind]
         of_kind[judgement.verdict] = of_kind.get(judgement.verdict, 0) + 1
     return {kind: of_kind for kind, of_kind in counts.items() if of_kind}

@@ -82,8 +82,8 @@ def compared(ok: pl.DataFrame, metric: str, axis: Axis, within: Sequence[Axis], 
         return None
     names = [one.name for one in within]
     pairs = {"every_pair": True} if base == ALL else {"baseline": base}
-    found = statistics.compare(ok, metric=metric, between=axis.name, within=names, **pairs)
-    return found if (found["count"] > 1).any() else None
+    comparison = statistics.compare(ok, metric=metric, between=axis.name, within=names, **pairs)
+    return comparison if (comparison["count"] > 1).any() else None
 
 
 def reason(ok: pl.DataFrame, metric: str, axis: Axis, base: Any) -> str | None:

@@ -15,18 +15,18 @@ if TYPE_CHECKING:
 
 def of(tables: Iterable[Any], folder: Path) -> tuple[Input, ...]:
     """The files in a folder that the tables of a sweep name: the base scenario, its changes and the axes."""
-    found: dict[str, Input] = {}
+    sweep_inputs: dict[str, Input] = {}
     for name in _texts(tables):
         try:
-            if name in found or not (folder / name).is_file():
+            if name in sweep_inputs or not (folder / name).is_file():
                 continue
         except (OSError, ValueError):
             # The text cannot be the name of a file.
             continue
         contents = (folder / name).read_bytes()
         kept = f"{FOLDER}/{_inside(name)}"
-        found[name] = Input(name, kept, _hash.sha256(contents), contents)
-    return tuple(found.values())
+        sweep_inputs[name] = Input(name, kept, _hash.sha256(contents), contents)
+    return tuple(sweep_inputs.values())
 
 
 def names(tables: Iterable[Any]) -> dict[str, str]:

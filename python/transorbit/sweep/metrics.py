@@ -57,15 +57,15 @@ _ON_SCALE = re.compile(
 
 def scale_of(sql: str) -> tuple[float | None, float | None]:
     """The ends of the scale of a metric that is an average, or the like, of one column of the record."""
-    found = _ON_SCALE.fullmatch(sql)
-    if not found or not float(found["by"] or 1):
+    with_scale = _ON_SCALE.fullmatch(sql)
+    if not with_scale or not float(with_scale["by"] or 1):
         return None, None
-    factor = float(found["times"] or 1) / float(found["by"] or 1)
-    low, high = _columns.limits((found["column"] or found["bare"]).strip('"'))
-    if (found["aggregate"] or "").lower() == "sum":
+    factor = float(with_scale["times"] or 1) / float(with_scale["by"] or 1)
+    low, high = _columns.limits((with_scale["column"] or with_scale["bare"]).strip('"'))
+    if (with_scale["aggregate"] or "").lower() == "sum":
         # A sum of values that are 0 or more is 0 or more, and has no upper limit.
         low, high = (None if low is None or low < 0 else 0.0), None
-    elif found["rate"]:
+    elif with_scale["rate"]:
         return None, None
     return None if low is None else low * factor, None if high is None else high * factor
 
@@ -171,9 +171,9 @@ def read_precision(value: object, metrics: Mapping[str, Metric]) -> Precision | 
     if not isinstance(metric, str) or metric not in metrics:
         raise ScenarioError(f"precision.metric: {metric!r} is no metric of the sweep (one of {', '.join(metrics)})")
     width, most = table.get("half_width"), table.get("most", 50)
-    found = quantity(width)
-    relative = bool(found and found[1] == "%")
-    number = float(found[0]) / 100 if found and relative else width
+    half_width = quantity(width)
+    relative = bool(half_width and half_width[1] == "%")
+    number = float(half_width[0]) / 100 if half_width and relative else width
     if isinstance(number, bool) or not isinstance(number, int | float) or not 0 < number < float("inf"):
         raise ScenarioError(f'{where}: {width!r} must be a share of the mean, as in "2 %", or a number more than zero')
     return Precision(metric, float(number), relative, whole("precision.most", most, 2, 1000))

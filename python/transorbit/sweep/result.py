@@ -93,15 +93,17 @@ class SweepResult:
         unreadable = None
         if store.is_file():
             try:
-                kept = Store(store, reading=True)
+                store_file = Store(store, reading=True)
             except ScenarioError as error:
                 # SQLite cannot always read a folder in which nothing may be written: the tables will do.
                 unreadable = error
             else:
                 try:
-                    return _tables(directory, sweep, kept) or cls.gather(sweep, kept, kept.members(identity(sweep)))
+                    return _tables(directory, sweep, store_file) or cls.gather(
+                        sweep, store_file, store_file.members(identity(sweep))
+                    )
                 finally:
-                    kept.close()
+                    store_file.close()
         loaded = _tables(directory, sweep, None)
         if loaded is None:
             raise unreadable or ScenarioError(f"{directory}: has no tables of its sweep that can be read, and no store")

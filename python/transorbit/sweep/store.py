@@ -64,8 +64,8 @@ class Store:
     def finished(self, key: str) -> bool:
         """Whether the run has been computed to its end."""
         with self._told():
-            found = self._db.execute("SELECT status = 'ok' FROM outcomes WHERE key = ?", (key,)).fetchone()
-        return bool(found and found[0])
+            outcome = self._db.execute("SELECT status = 'ok' FROM outcomes WHERE key = ?", (key,)).fetchone()
+        return bool(outcome and outcome[0])
 
     def put(self, outcome: Outcome) -> None:
         """Keep an outcome. One that ended well is never replaced by one that failed."""

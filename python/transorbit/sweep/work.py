@@ -137,7 +137,7 @@ def compute(
     Raises:
         StoppedError: `stop` has answered True.
     """
-    started = time.perf_counter()
+    run_began = time.perf_counter()
     try:
         own = plugins.loaded(task.own) if sent else plugins.REGISTRY
         data = _simulate(task, stop, plans, own)
@@ -148,10 +148,10 @@ def compute(
         told = " ".join(str(error).split())
         name = "" if isinstance(error, _core.ScenarioError | OSError) else type(error).__name__
         text = ": ".join(filter(None, (name, told)))
-        wall_s = round(time.perf_counter() - started, 3)
+        wall_s = round(time.perf_counter() - run_began, 3)
         return failed(task.key, task.scenario_sha256, task.seed, text, wall_s=wall_s)
     now = datetime.now(UTC).isoformat(timespec="seconds")
-    wall_s = round(time.perf_counter() - started, 3)
+    wall_s = round(time.perf_counter() - run_began, 3)
     return Outcome(
         task.key, task.scenario_sha256, task.seed, "ok", None, data, task.transorbit, task.build, now, wall_s,
         socket.gethostname(),

@@ -57,13 +57,13 @@ def read(
     """
     from transorbit.trace import mahimahi, readers
 
-    found = readers.read(str(path), Path(path).read_bytes(), columns or {}, step_s)
+    measurement = readers.read(str(path), Path(path).read_bytes(), columns or {}, step_s)
     if up is None:
-        return found
+        return measurement
     other = readers.read(str(up), Path(up).read_bytes(), {}, step_s)
-    if [*found.table.columns, *other.table.columns] != ["time_s", "rate_down_mbps"] * 2:
+    if [*measurement.table.columns, *other.table.columns] != ["time_s", "rate_down_mbps"] * 2:
         raise ScenarioError(f"{up}: a second direction is read of mahimahi's traces alone")
-    return mahimahi.both_directions(found, other, str(up))
+    return mahimahi.both_directions(measurement, other, str(up))
 
 
 def write(measurement: Measurement, path: str | Path) -> None:

@@ -171,11 +171,12 @@ def fit(
         "rate_mbps": values.get("rate_mbps", []),
         "rate_correlation": values.get("rate_correlation", 0.0),
     }
-    found = parts["levels"].height
+    epoch_count = parts["levels"].height
     lost = parts["rows"]["rtt_ms"].null_count()
     alone, near, others = (round(parts[name]["weight"].sum()) for name in ("alone", "of_epochs", "others"))
     notes = [
-        f"{rows.height} probes in {found} epochs of 15 s, which begin at :{first_s:04.1f} and every 15 s after it",
+        f"{rows.height} probes in {epoch_count} epochs of 15 s, which begin at :{first_s:04.1f} and every 15 s "
+        "after it",
         f"{lost} probes lost: about {alone} of them alone, the others in {near} bursts that come with epochs and "
         f"{others} at any time",
     ]
@@ -183,15 +184,15 @@ def fit(
 
 
 def _parts(rows: pl.DataFrame) -> dict[str, Any]:
-    found = levels(rows)
-    if found.height < 4:
-        raise ScenarioError(f"{found.height} epochs with {_LEAST_ANSWERS} answers or more: 4 are needed")
+    epoch_levels = levels(rows)
+    if epoch_levels.height < 4:
+        raise ScenarioError(f"{epoch_levels.height} epochs with {_LEAST_ANSWERS} answers or more: 4 are needed")
     begin = rows.select((pl.col("t") - pl.col("epoch") * EPOCH_S).min()).item()
     lost = _weighed(runs(rows).with_columns(since=(pl.col("t") - begin) % EPOCH_S))
     of_epochs, others = lost.filter(pl.col("is_of_epoch")), lost.filter(~pl.col("is_of_epoch"))
     return {
         "rows": rows,
-        "levels": found,
+        "levels": epoch_levels,
         "deviations": deviations(rows.drop_nulls()),
         "of_epochs": of_epochs,
         "bursts": pl.concat([of_epochs, others.filter(pl.col("length") > 1)]),
@@ -254,8 +255,8 @@ def _correlation_time(table: pl.DataFrame) -> float:
         before=pl.col("deviation_ms").shift(1), gap=pl.col("t").diff(), same=pl.col("epoch").diff() == 0
     ).filter(pl.col("same") & (pl.col("gap") < 1.0))
     step = float(pairs["gap"].median() or 0.1) * 1e3  # type: ignore[arg-type]
-    found = pairs.select(pl.corr("deviation_ms", "before", method="spearman")).item()
-    correlation = 2 * math.sin(math.pi / 6 * found) if found == found else 0.0
+    spearman = pairs.select(pl.corr("deviation_ms", "before", method="spearman")).item()
+    correlation = 2 * math.sin(math.pi / 6 * spearman) if spearman == spearman else 0.0
     return (
         max(-step / math.log(correlation), 1.0) if 0.01 < correlation < 0.999 else (1.0 if correlation <= 0.01 else 1e4)
     )
@@ -269,7 +270,7 @@ def _rates(rates: pl.DataFrame, first_s: float) -> dict[str, Any]:
     at = "unix_time_s" if "unix_time_s" in rates.columns else "time_s"
     if "rate_down_mbps" not in rates.columns:
         raise ScenarioError(f"rates: a column rate_down_mbps is needed, and there are {', '.join(rates.columns)}")
-    found = (
+    epoch_rates = (
         rates.with_columns(since=pl.col(at) - first_s)
         .with_columns(epoch=(pl.col("since") / EPOCH_S).floor().cast(pl.Int64), second=pl.col("since").floor())
         .group_by("epoch", "second")
@@ -280,9 +281,12 @@ def _rates(rates: pl.DataFrame, first_s: float) -> dict[str, Any]:
         .filter(pl.col("n") >= 5, 2 * pl.col("n") >= pl.col("n").max())
         .sort("epoch")
     )
-    if found.height < 2:
+    if epoch_rates.height < 2:
         raise ScenarioError("rates: two epochs or more are needed")
-    return {"rate_mbps": _quantiles(found["rate"], _OTHERS), "rate_correlation": _correlation(found, "rate")}
+    return {
+        "rate_mbps": _quantiles(epoch_rates["rate"], _OTHERS),
+        "rate_correlation": _correlation(epoch_rates, "rate"),
+    }
 
 
 def _quantiles(values: pl.Series, count: int, weights: pl.Series | None = None) -> list[float]:
@@ -326,7 +330,7 @@ _PARAMETER_UNITS = {
 def _intervals(rows: pl.DataFrame, values: dict[str, float], resamples: int) -> pl.DataFrame:
     """Percentiles over resampled stretches of a minute, so that neighbours stay neighbours."""
     blocks = rows.with_columns(block=pl.col("epoch") // 4).partition_by("block", maintain_order=True)
-    found: dict[str, list[float]] = {name: [] for name in values}
+    resampled: dict[str, list[float]] = {name: [] for name in values}
     for chosen in statistics.resamples(len(blocks), resamples):
         drawn = pl.concat([_moved(blocks[index], 5 * number) for number, index in enumerate(chosen)])
         try:
@@ -334,13 +338,13 @@ def _intervals(rows: pl.DataFrame, values: dict[str, float], resamples: int) -> 
         except ScenarioError:
             continue
         for name, value in _scalars(parts).items():
-            found[name].append(value)
+            resampled[name].append(value)
     return pl.DataFrame(
         [
             (
                 name,
                 value,
-                *(quantile(pl.Series(found[name]), share) for share in (0.025, 0.975)),
+                *(quantile(pl.Series(resampled[name]), share) for share in (0.025, 0.975)),
                 _PARAMETER_UNITS.get(name, ""),
             )
             for name, value in values.items()

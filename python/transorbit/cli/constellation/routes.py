@@ -72,7 +72,7 @@ def routes(
         quiet: Print nothing.
     """
     directory = out if out or csv else Path("results") / f"{Path(name).stem}-routes"
-    wanted: dict[str, Any] = {
+    routes_options: dict[str, Any] = {
         "duration_s": parse.seconds("--duration", duration),
         "step_s": parse.seconds("--step", step),
         "metric": metric,
@@ -85,22 +85,24 @@ def routes(
     with _instants(enabled=not quiet) as progress:
         try:
             with options():
-                found = to.constellation.routes(
-                    choice(name), stations, **wanted, out=directory, replace=force, progress=progress
+                found_routes = to.constellation.routes(
+                    choice(name), stations, **routes_options, out=directory, replace=force, progress=progress
                 )
         except KeyboardInterrupt:
             raise KeyboardInterrupt("the search was stopped, and nothing of it is kept") from None
     if csv:
-        if found.report["route_rows"] > _MOST_CSV_ROWS:
+        if found_routes.report["route_rows"] > _MOST_CSV_ROWS:
             kept = f"; all is in {directory}" if directory else ": give --out"
-            raise UsageError(f"--csv: {found.report['route_rows']} rows, at most {_MOST_CSV_ROWS} become text{kept}")
-        write_csv(found.routes().collect(), csv)
-    for warning in [] if json_ else found.report["warnings"]:
+            raise UsageError(
+                f"--csv: {found_routes.report['route_rows']} rows, at most {_MOST_CSV_ROWS} become text{kept}"
+            )
+        write_csv(found_routes.routes().collect(), csv)
+    for warning in [] if json_ else found_routes.report["warnings"]:
         print(f"warning: {warning}", file=sys.stderr)
     if json_:
-        print(json.dumps(found.report, indent=2, ensure_ascii=False), flush=True)
+        print(json.dumps(found_routes.report, indent=2, ensure_ascii=False), flush=True)
     elif not quiet and csv != Path("-"):
-        print("\n".join(_summary(name, found)))
+        print("\n".join(_summary(name, found_routes)))
         if directory:
             print(f"Routes: {directory}")
 
