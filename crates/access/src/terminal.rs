@@ -241,8 +241,8 @@ impl Filler {
 
     /// Whether a slot of so many bits that carries these datagrams has room for a part of another.
     fn has_room(&self, carried: &[WaitingDatagram], slot_bits: u32) -> bool {
-        let taken: u64 = carried.iter().map(|waiting| waiting.bits_left + self.fragment_bits).sum();
-        self.packing && taken + self.fragment_bits < u64::from(slot_bits)
+        let carried_bits: u64 = carried.iter().map(|waiting| waiting.bits_left + self.fragment_bits).sum();
+        self.packing && carried_bits + self.fragment_bits < u64::from(slot_bits)
     }
 
     /// How many slots of so many bits datagrams will fill.

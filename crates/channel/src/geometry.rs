@@ -51,15 +51,15 @@ impl Geometry {
             .filter(|pair| pair[0].1.is_some() && pair[0].0 < pair[1].0)
             .map(|pair| (pair[0].0, pair[1].0))
             .collect();
-        let total: u128 = spans.iter().map(|(from, until)| u128::from(until.since(*from).as_nanos())).sum();
+        let seen_nanos: u128 = spans.iter().map(|(from, until)| u128::from(until.since(*from).as_nanos())).sum();
         // One satellite whose only point holds for ever.
         let always = self.points.iter().find(|(_, seen)| seen.is_some()).map_or(Time::ZERO, |(time, _)| *time);
         let (mut span, mut before) = (0, 0u128);
         (0..count).map(move |i| {
-            if total == 0 {
+            if seen_nanos == 0 {
                 return always;
             }
-            let wanted = total * (2 * i as u128 + 1) / (2 * count as u128);
+            let wanted = seen_nanos * (2 * i as u128 + 1) / (2 * count as u128);
             loop {
                 let (from, until) = spans[span];
                 let length = u128::from(until.since(from).as_nanos());

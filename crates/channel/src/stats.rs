@@ -328,12 +328,12 @@ impl States {
     }
 
     fn shares(&self, step_s: f64, speed_mps: Option<f64>) -> Vec<StateShare> {
-        let total: u64 = self.met.iter().map(|(_, samples, _)| samples).sum();
+        let samples_met: u64 = self.met.iter().map(|(_, samples, _)| samples).sum();
         let share = |&(name, samples, visits): &(&'static str, u64, u64)| {
             let ended = visits - u64::from(self.now == Some(name));
             let stay_mean_s = (ended > 0).then(|| samples as f64 * step_s / ended as f64);
             let stay_mean_m = speed_mps.zip(stay_mean_s).map(|(speed, stay)| speed * stay);
-            StateShare { name, share: samples as f64 / total as f64, visits, stay_mean_s, stay_mean_m }
+            StateShare { name, share: samples as f64 / samples_met as f64, visits, stay_mean_s, stay_mean_m }
         };
         self.met.iter().map(share).collect()
     }

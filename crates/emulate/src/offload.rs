@@ -126,13 +126,13 @@ impl Layout {
     /// Sets what depends on the packet's length: those of IP and UDP, and the checksums. `number`: added to IPv4's
     /// identification.
     fn set_lengths(self, packet: &mut [u8], number: u16) {
-        let whole = packet.len();
-        let length = (whole - self.transport) as u16;
+        let packet_len = packet.len();
+        let length = (packet_len - self.transport) as u16;
         let addresses = if self.ipv6 {
-            packet[4..6].copy_from_slice(&((whole - 40) as u16).to_be_bytes());
+            packet[4..6].copy_from_slice(&((packet_len - 40) as u16).to_be_bytes());
             8..40
         } else {
-            packet[2..4].copy_from_slice(&(whole as u16).to_be_bytes());
+            packet[2..4].copy_from_slice(&(packet_len as u16).to_be_bytes());
             let identification = two(packet, 4).wrapping_add(number);
             packet[4..6].copy_from_slice(&identification.to_be_bytes());
             packet[10..12].fill(0);

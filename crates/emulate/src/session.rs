@@ -162,7 +162,7 @@ impl Session {
     ) -> Result<(), EmulationError> {
         let from = self.devices[device].side().end();
         let mut buffer = std::mem::take(&mut self.buffer);
-        let taken = (|| {
+        let batch_read = (|| {
             for _ in 0..BATCH {
                 let read = match rustix::io::read(&self.devices[device], &mut buffer[..]) {
                     Ok(read) => read,
@@ -183,7 +183,7 @@ impl Session {
             Ok(())
         })();
         self.buffer = buffer;
-        taken
+        batch_read
     }
 
     /// Offers the packets of a frame, one after the other.
@@ -213,8 +213,8 @@ impl Session {
             End::Server => header.destination,
             End::User => header.source,
         };
-        let known = header.and_then(|header| Some((header, self.addresses.flow(user(header))?)));
-        let entered = known.and_then(|(header, flow)| {
+        let header_and_flow = header.and_then(|header| Some((header, self.addresses.flow(user(header))?)));
+        let entered = header_and_flow.and_then(|(header, flow)| {
             let class = self.addresses.class(header.dscp);
             let offer = LoggedOffer { at: now, flow, from, bytes: packet.len() as u32, ecn: header.ecn, class };
             let shown = &packet[..packet.len().min(SHOWN)];

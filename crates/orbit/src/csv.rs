@@ -57,13 +57,14 @@ impl<'a> Line<'a> {
 
     /// Calls `take` with each cell in turn.
     pub fn each_cell(&self, mut take: impl FnMut(Cow<'a, str>)) -> Result<(), FieldError> {
-        let mut rest = self.text;
+        let mut rest_of_line = self.text;
         loop {
-            let Some(quoted) = rest.strip_prefix('"') else {
-                let (cell, after) = rest.split_once(',').map_or((rest, None), |(cell, after)| (cell, Some(after)));
+            let Some(quoted) = rest_of_line.strip_prefix('"') else {
+                let (cell, after) =
+                    rest_of_line.split_once(',').map_or((rest_of_line, None), |(cell, after)| (cell, Some(after)));
                 take(Cow::Borrowed(cell.trim_end()));
                 match after {
-                    Some(after) => rest = after.trim_start(),
+                    Some(after) => rest_of_line = after.trim_start(),
                     None => return Ok(()),
                 }
                 continue;
@@ -71,7 +72,7 @@ impl<'a> Line<'a> {
             let (cell, after) = unquote(quoted).ok_or_else(|| self.wrong("a double quote is not closed"))?;
             take(cell);
             match after.trim_start().strip_prefix(',') {
-                Some(after) => rest = after.trim_start(),
+                Some(after) => rest_of_line = after.trim_start(),
                 None if after.trim().is_empty() => return Ok(()),
                 None => return Err(self.wrong(format!("\"{}\" after a double quote", after.trim()))),
             }
@@ -118,16 +119,16 @@ impl<const N: usize> Header<N> {
     /// The cells of `line` in the columns that are read.
     pub fn row<'a>(&self, line: &Line<'a>) -> Result<Row<'a, N>, FieldError> {
         let mut cells = [const { Cow::Borrowed("") }; N];
-        let mut found = 0;
+        let mut column_number = 0;
         line.each_cell(|cell| {
-            if let Some(column) = self.at.iter().position(|&at| at == Some(found)) {
+            if let Some(column) = self.at.iter().position(|&at| at == Some(column_number)) {
                 cells[column] = cell;
             }
-            found += 1;
+            column_number += 1;
         })?;
-        match found == self.columns {
+        match column_number == self.columns {
             true => Ok(Row { line: *line, cells }),
-            false => Err(line.wrong(format!("{found} columns where {} are expected", self.columns))),
+            false => Err(line.wrong(format!("{column_number} columns where {} are expected", self.columns))),
         }
     }
 }

@@ -32,14 +32,14 @@ pub fn files(path: &Path, endings: &[&str]) -> std::io::Result<Vec<PathBuf>> {
     }
     let mut entries = std::fs::read_dir(path)?.collect::<std::io::Result<Vec<_>>>()?;
     entries.sort_by_key(std::fs::DirEntry::path);
-    let mut found = Vec::new();
+    let mut script_files = Vec::new();
     for entry in entries {
         let path = entry.path();
         if path.is_dir() {
-            found.extend(files(&path, endings)?);
+            script_files.extend(files(&path, endings)?);
         } else if endings.iter().any(|ending| path.to_string_lossy().ends_with(ending)) {
-            found.push(path);
+            script_files.push(path);
         }
     }
-    Ok(found)
+    Ok(script_files)
 }

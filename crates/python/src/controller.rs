@@ -362,14 +362,14 @@ pub(crate) struct Connection {
 /// Makes the controller of each end from `factory`.
 pub(crate) fn maker(factory: Py<PyAny>, raised: Raised) -> MakeControl {
     Arc::new(move |start: &Start| {
-        let made = raised.guard(None, |py| {
+        let built_controller = raised.guard(None, |py| {
             let object = factory.bind(py).call0()?;
             if let Ok(steering) = object.cast::<crate::gym::Steering>() {
                 return Ok(Some(steering.get().control()));
             }
             Ok(Some(Box::new(Controller::new(&object, start, raised.clone())?) as Box<dyn Control>))
         });
-        made.unwrap_or_else(|| Box::new(Silent))
+        built_controller.unwrap_or_else(|| Box::new(Silent))
     })
 }
 

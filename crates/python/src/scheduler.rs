@@ -53,7 +53,7 @@ impl Selector {
     }
 
     fn ask(&self, py: Python<'_>, now: Time, queues: &[QueueState]) -> PyResult<Option<u32>> {
-        let shown = queues.iter().map(|queue| {
+        let shown_queues = queues.iter().map(|queue| {
             Py::new(
                 py,
                 Queue {
@@ -67,8 +67,8 @@ impl Selector {
                 },
             )
         });
-        let shown = PyList::new(py, shown.collect::<PyResult<Vec<_>>>()?)?;
-        let answer = self.select.call1(py, (shown, now.as_secs_f64()))?;
+        let shown_queues = PyList::new(py, shown_queues.collect::<PyResult<Vec<_>>>()?)?;
+        let answer = self.select.call1(py, (shown_queues, now.as_secs_f64()))?;
         answer.extract(py).map_err(|_: PyErr| {
             let (select, answer) = (self.select.bind(py), answer.bind(py));
             let name = select.getattr("__qualname__").map_or_else(|_| "select".to_owned(), |name| name.to_string());

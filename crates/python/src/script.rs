@@ -20,9 +20,9 @@ impl Raised {
     /// Keeps the first exception. The lock is never held while waiting for the GIL, whose holder may wait for this
     /// lock.
     pub(crate) fn keep(&self, error: PyErr) {
-        let mut kept = self.0.error.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut first_error = self.0.error.lock().unwrap_or_else(PoisonError::into_inner);
         if !self.0.failed.swap(true, Ordering::Relaxed) {
-            *kept = Some(error);
+            *first_error = Some(error);
         }
     }
 

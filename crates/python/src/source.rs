@@ -101,11 +101,11 @@ impl App {
 /// Makes the source of each user from `factory`.
 pub(crate) fn maker(factory: Py<PyAny>, raised: Raised) -> MakeProgram {
     Arc::new(move |start: &ProgramStart| {
-        let made = raised.guard(None, |py| {
+        let built_source = raised.guard(None, |py| {
             let object = factory.bind(py).call0()?;
             Ok(Some(Box::new(Caller::new(&object, *start, raised.clone())?) as Box<dyn Program>))
         });
-        made.unwrap_or_else(|| Box::new(Silent))
+        built_source.unwrap_or_else(|| Box::new(Silent))
     })
 }
 

@@ -72,7 +72,7 @@ fn model(
 ) -> Result<Box<dyn ChannelModel>, ScenarioError> {
     let config = channel_from_json(&channel.to_string())?;
     let mut files = InputFiles::new(base);
-    let seen = match path.filter(|_| config.entry().follows_orbit()) {
+    let satellite_geometry = match path.filter(|_| config.entry().follows_orbit()) {
         Some(path) => {
             let mut path = scenario_over(path, base)?.values()?.path;
             let within = |error: ScenarioError| error.within("path");
@@ -81,7 +81,7 @@ fn model(
         }
         None => None,
     };
-    load_channel(&config, &mut files, seen.as_ref())
+    load_channel(&config, &mut files, satellite_geometry.as_ref())
 }
 
 #[cfg(test)]

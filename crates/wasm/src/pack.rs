@@ -12,9 +12,10 @@ const NONE: u32 = u32::MAX;
 /// A table: in the JSON its `rows`, and of each column `name`, `type` and `offset` in the data; `f64` values, or for
 /// `text` the `u32` place of each among its `words`.
 pub(crate) fn table(table: &Table) -> Vec<u8> {
-    let mut data = Vec::new();
-    let columns: Vec<Json> = table.columns.iter().map(|(name, values)| column(name, values, &mut data)).collect();
-    packed(&json!({ "rows": table.rows(), "columns": columns }), &data)
+    let mut column_bytes = Vec::new();
+    let columns: Vec<Json> =
+        table.columns.iter().map(|(name, values)| column(name, values, &mut column_bytes)).collect();
+    packed(&json!({ "rows": table.rows(), "columns": columns }), &column_bytes)
 }
 
 fn column(name: &str, column: &Column, data: &mut Vec<u8>) -> Json {

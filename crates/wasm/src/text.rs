@@ -10,7 +10,7 @@ pub(crate) fn line(toml: &str, field: &str) -> Option<usize> {
         Ok(document) => document,
         Err(error) => return error.span().map(|span| line_at(toml, span.start)),
     };
-    let mut found = None;
+    let mut place_in_text = None;
     let mut item = document.as_item();
     for part in field.split('.').filter(|part| !part.is_empty()) {
         let below = match (part.parse::<usize>(), item) {
@@ -20,10 +20,10 @@ pub(crate) fn line(toml: &str, field: &str) -> Option<usize> {
             }
         };
         let Some((key, below)) = below else { break };
-        found = key.or_else(|| below.span()).or(found);
+        place_in_text = key.or_else(|| below.span()).or(place_in_text);
         item = below;
     }
-    found.map(|span| line_at(toml, span.start))
+    place_in_text.map(|span| line_at(toml, span.start))
 }
 
 fn line_at(text: &str, offset: usize) -> usize {

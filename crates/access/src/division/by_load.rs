@@ -103,23 +103,25 @@ struct Divider {
 impl Divide for Divider {
     fn handle_superframe(&mut self, superframe: u64, random_load: f64, dedicated_backlog_slots: u64) -> u32 {
         let by_load = &self.by_load;
-        let now = self.random_carriers;
+        let carriers_now = self.random_carriers;
         let (least, most) = by_load.bounds(self.carriers, self.step);
         // The number of carriers on which the present packets have the load `load`.
-        let packets = random_load * f64::from(now);
+        let packets = random_load * f64::from(carriers_now);
         let needed =
             |load: f64| (packets / load / f64::from(self.step)).ceil().min(f64::from(self.carriers)) as u32 * self.step;
-        let wanted = if random_load > by_load.target {
+        let wanted_carriers = if random_load > by_load.target {
             needed(by_load.target)
-        } else if dedicated_backlog_slots > 0 && needed(by_load.target * (1.0 - by_load.hysteresis.get())) < now {
-            now - self.step
+        } else if dedicated_backlog_slots > 0
+            && needed(by_load.target * (1.0 - by_load.hysteresis.get())) < carriers_now
+        {
+            carriers_now - self.step
         } else {
-            now
+            carriers_now
         };
-        let wanted = wanted.clamp(least, most);
+        let wanted_carriers = wanted_carriers.clamp(least, most);
         let next = superframe + 1;
-        if wanted != now && next - self.since >= u64::from(by_load.hold_superframes) {
-            self.random_carriers = wanted;
+        if wanted_carriers != carriers_now && next - self.since >= u64::from(by_load.hold_superframes) {
+            self.random_carriers = wanted_carriers;
             self.since = next;
         }
         self.random_carriers

@@ -106,11 +106,11 @@ impl DedicatedConfig {
                 FieldError::new("es_n0", message)
             });
         }
-        let found = match self.waveform.parse() {
+        let named_waveform = match self.waveform.parse() {
             Ok(id) => waveform::by_id(id),
             Err(_) => waveform::by_name(&self.waveform, self.burst_symbols),
         };
-        let waveform = found.ok_or_else(|| FieldError::new("waveform", self.no_such_waveform()))?;
+        let waveform = named_waveform.ok_or_else(|| FieldError::new("waveform", self.no_such_waveform()))?;
         if waveform.es_n0.get() > best.get() {
             let message = format!("{best} is less than {} of {}", waveform.es_n0, waveform.name());
             return Err(FieldError::new("es_n0", message));

@@ -55,8 +55,8 @@ impl<S> Published<S> {
         if !(0.0..=90.0).contains(&degrees) {
             return Err(refuse(format!("{degrees} deg is out of range: must be between 0 deg and 90 deg")));
         }
-        let found = self.sets.iter().find(|(known, _)| (known - degrees).abs() < 1e-9);
-        found.map(|&(_, set)| set).ok_or_else(|| {
+        let parameter_set = self.sets.iter().find(|(known, _)| (known - degrees).abs() < 1e-9);
+        parameter_set.map(|&(_, set)| set).ok_or_else(|| {
             let known: Vec<_> = self.sets.iter().map(|(known, _)| format!("{known} deg")).collect();
             let known = known.join(" or ");
             refuse(format!("no parameters are published for {} at {degrees} deg: must be {known}", self.environment))

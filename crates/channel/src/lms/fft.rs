@@ -149,12 +149,12 @@ impl InverseFft {
 
 /// The factors of a group.
 fn factors(p: usize, length: usize) -> Factors {
-    let mut all = [0.0; 6];
+    let mut all_lanes = [0.0; 6];
     for power in 1..=3 {
         let (sin, cos) = libm::sincos(2.0 * PI * (p * power) as f64 / length as f64);
-        (all[2 * power - 2], all[2 * power - 1]) = (cos as f32, sin as f32);
+        (all_lanes[2 * power - 2], all_lanes[2 * power - 1]) = (cos as f32, sin as f32);
     }
-    all
+    all_lanes
 }
 
 /// The factors of a group, taken out of rows.
@@ -262,11 +262,11 @@ fn within_groups(factors: &[Factors], stride: usize, (xr, xi): Row, (yr, yi): Ro
 /// Parts of this length.
 #[inline(always)]
 fn parts<T, const PARTS: usize>(numbers: &[T], length: usize) -> [&[T]; PARTS] {
-    let mut parts: [&[T]; PARTS] = [&[]; PARTS];
+    let mut part_slices: [&[T]; PARTS] = [&[]; PARTS];
     for part in 0..PARTS {
-        parts[part] = &numbers[part * length..][..length];
+        part_slices[part] = &numbers[part * length..][..length];
     }
-    parts
+    part_slices
 }
 
 /// The row of a group.

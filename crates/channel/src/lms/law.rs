@@ -145,11 +145,11 @@ fn cholesky(size: usize, correlation: impl Fn(usize) -> f64) -> Vec<Vec<f64>> {
     for i in 0..size {
         let mut row: Vec<f64> = Vec::with_capacity(i + 1);
         for (j, other) in rows.iter().enumerate() {
-            let known: f64 = row.iter().zip(other).map(|(a, b)| a * b).sum();
-            row.push(if other[j] > 1e-6 { (correlation(i - j) - known) / other[j] } else { 0.0 });
+            let explained: f64 = row.iter().zip(other).map(|(a, b)| a * b).sum();
+            row.push(if other[j] > 1e-6 { (correlation(i - j) - explained) / other[j] } else { 0.0 });
         }
-        let known: f64 = row.iter().map(|a| a * a).sum();
-        row.push((1.0 - known).max(0.0).sqrt());
+        let explained: f64 = row.iter().map(|a| a * a).sum();
+        row.push((1.0 - explained).max(0.0).sqrt());
         rows.push(row);
     }
     rows

@@ -123,8 +123,8 @@ impl ParameterSet {
     pub(crate) fn shares_of_distance(&self) -> Vec<f64> {
         let lengths: Vec<f64> =
             self.stationary_law().iter().zip(&self.states).map(|(share, state)| share * state.frame_m).collect();
-        let total: f64 = lengths.iter().sum();
-        lengths.iter().map(|length| length / total).collect()
+        let total_length: f64 = lengths.iter().sum();
+        lengths.iter().map(|length| length / total_length).collect()
     }
 }
 

@@ -190,11 +190,11 @@ impl MarkovTrack {
 fn pick(probabilities: &[f64], rng: &mut dyn Rng) -> usize {
     let u = unit_interval(rng.next_u64());
     let mut below = 0.0;
-    let found = probabilities.iter().position(|probability| {
+    let next_state = probabilities.iter().position(|probability| {
         below += probability;
         u < below
     });
-    found.unwrap_or(probabilities.len() - 1)
+    next_state.unwrap_or(probabilities.len() - 1)
 }
 
 #[cfg(test)]

@@ -236,9 +236,9 @@ impl Processes {
 
     fn insert(&mut self, process: Process) -> u32 {
         let index = self.processes.insert(process);
-        let parts = self.codeword.parts();
-        self.gains.resize(self.processes.len() * parts, 0.0);
-        self.gains[index as usize * parts..][..parts].fill(0.0);
+        let packet_parts = self.codeword.parts();
+        self.gains.resize(self.processes.len() * packet_parts, 0.0);
+        self.gains[index as usize * packet_parts..][..packet_parts].fill(0.0);
         index
     }
 }
@@ -296,9 +296,9 @@ impl Harq for Processes {
 
     fn receive(&mut self, _now: Time, burst: &Burst, snr: Db) -> Reception {
         let index = burst.coded.process;
-        let parts = self.codeword.parts();
+        let packet_parts = self.codeword.parts();
         let process = &mut self.processes[index];
-        let gains = &mut self.gains[index as usize * parts..][..parts];
+        let gains = &mut self.gains[index as usize * packet_parts..][..packet_parts];
         let bits = u64::from(burst.coded.bits);
         self.counters.on_burst(burst.coded.bits);
         process.received += 1;

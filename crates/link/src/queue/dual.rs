@@ -52,9 +52,9 @@ impl LowLatency {
     }
 
     pub fn pop(&mut self) -> Option<(PacketRef, Time)> {
-        let taken = self.packets.pop_front()?;
-        self.bytes -= u64::from(taken.0.size);
-        Some(taken)
+        let dequeued = self.packets.pop_front()?;
+        self.bytes -= u64::from(dequeued.0.size);
+        Some(dequeued)
     }
 
     pub fn bytes(&self) -> u64 {

@@ -408,12 +408,12 @@ impl Queue {
 
     /// Takes the first packet of a lane out.
     fn take(&mut self, lane: Lane) -> Option<(PacketRef, Time)> {
-        let taken = match &mut self.low_latency {
+        let dequeued = match &mut self.low_latency {
             Some(low) if lane == Lane::LowLatency => low.pop()?,
             _ => self.packets.pop_front()?,
         };
-        self.bytes -= u64::from(taken.0.size);
-        Some(taken)
+        self.bytes -= u64::from(dequeued.0.size);
+        Some(dequeued)
     }
 
     #[inline(never)]

@@ -71,7 +71,7 @@ impl Course {
             }
         }
         let mut course = Course::at(&points[0].place());
-        let mut now = Time::ZERO;
+        let mut leg_begin = Time::ZERO;
         for (i, pair) in points.windows(2).enumerate() {
             let refuse = |field: &str, message: &str| FieldError::new(format!("waypoints.{field}"), message);
             let speed = pair[0].speed.or(user.speed).ok_or_else(|| {
@@ -85,9 +85,9 @@ impl Course {
                     "is where the one before is: a speed does not tell how long to stay",
                 ));
             }
-            stretch.from = now;
+            stretch.from = leg_begin;
             stretch.takes = Duration::from_secs_f64(stretch.angle * MEAN_RADIUS / speed.as_mps());
-            now += stretch.takes;
+            leg_begin += stretch.takes;
             course.stretches.push(stretch);
         }
         Ok(course)

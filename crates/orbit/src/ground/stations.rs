@@ -29,7 +29,7 @@ impl NamedPlace {
     pub fn from_csv(text: &str) -> Result<Vec<NamedPlace>, FieldError> {
         let mut lines = rows(text);
         let header = lines.next().ok_or_else(|| FieldError::new("", "the file is empty"))?.header(COLUMNS, 3)?;
-        let mut seen = BTreeMap::new();
+        let mut line_of_name = BTreeMap::new();
         let mut places = Vec::new();
         for line in lines {
             let row = header.row(&line)?;
@@ -37,7 +37,7 @@ impl NamedPlace {
                 return Err(line.wrong("name: is empty"));
             }
             let place = NamedPlace { name: row.cell(0).to_owned(), place: row.place(1)? };
-            if let Some(before) = seen.insert(place.name.clone(), line.number) {
+            if let Some(before) = line_of_name.insert(place.name.clone(), line.number) {
                 return Err(line.wrong(format!("\"{}\" is already in line {before}", place.name)));
             }
             places.push(place);

@@ -33,14 +33,14 @@ impl Change {
     /// The names of the changes, joined with `+`; empty if there is none: `user-handover`, `gateway-handover`,
     /// `route-change`, `outage`, `route-again`.
     pub fn names(&self) -> String {
-        let all = [
+        let event_names = [
             (self.user_handover, "user-handover"),
             (self.gateway_handover, "gateway-handover"),
             (self.route_change, "route-change"),
             (self.outage, "outage"),
             (self.route_again, "route-again"),
         ];
-        all.iter().filter(|one| one.0).map(|one| one.1).collect::<Vec<_>>().join("+")
+        event_names.iter().filter(|one| one.0).map(|one| one.1).collect::<Vec<_>>().join("+")
     }
 }
 

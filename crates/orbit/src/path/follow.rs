@@ -138,19 +138,19 @@ impl Follower {
         let end = Time::ZERO + duration;
         self.points.reserve((duration.as_nanos() / step.as_nanos()) as usize + 2);
         self.looks.reserve(self.points.capacity());
-        let mut now = Time::ZERO;
-        self.choose(now, |_| true);
-        self.search(now);
-        self.begin_interval(now);
-        while now < end {
-            let grid = Time::from_nanos((now.as_nanos() / step.as_nanos() + 1) * step.as_nanos());
-            let turn = self.scene.next_turn(now);
-            let next = self.epochs_after(now).chain(turn).fold(grid, Time::min).min(end);
-            self.cross(now, next);
+        let mut followed_to = Time::ZERO;
+        self.choose(followed_to, |_| true);
+        self.search(followed_to);
+        self.begin_interval(followed_to);
+        while followed_to < end {
+            let grid = Time::from_nanos((followed_to.as_nanos() / step.as_nanos() + 1) * step.as_nanos());
+            let turn = self.scene.next_turn(followed_to);
+            let next = self.epochs_after(followed_to).chain(turn).fold(grid, Time::min).min(end);
+            self.cross(followed_to, next);
             if turn == Some(next) && next < end {
                 self.push_point(next, Side::After);
             }
-            now = next;
+            followed_to = next;
         }
         if self.points.iter().all(|point| point.delay.is_none())
             && let Some(unseen) = self.scene.unseen(duration, step, self.is_linked)

@@ -196,20 +196,20 @@ fn ping(text: &str, interval: Duration) -> Result<DelayTrace, FieldError> {
         }
     };
     let begin = probes.keys().next().map_or(0.0, |&number| sent(number));
-    let mut found = Vec::with_capacity(probes.len());
+    let mut probe_rows = Vec::with_capacity(probes.len());
     let mut before = None;
     for (&number, probe) in &probes {
         // A lost probe may have no line.
         if let Some(before) = before.filter(|&before| number > before + 1) {
-            found.push((probe.line, sent(before + 1), None));
+            probe_rows.push((probe.line, sent(before + 1), None));
         }
-        found.push((probe.line, sent(number), probe.answer.map(|(_, round_trip)| round_trip / 2.0)));
+        probe_rows.push((probe.line, sent(number), probe.answer.map(|(_, round_trip)| round_trip / 2.0)));
         before = Some(number);
     }
     let row = |(line, sent, delay): (usize, f64, Option<f64>)| {
         Ok((line, Time::from_secs_f64(sent - begin), delay.map(Duration::from_secs_f64)))
     };
-    DelayTrace::from_rows("line", found.into_iter().map(row))
+    DelayTrace::from_rows("line", probe_rows.into_iter().map(row))
 }
 
 /// Returns the probes of a log by their numbers, which go on where the 16-bit sequence number wraps.
@@ -228,7 +228,7 @@ fn probes(text: &str, interval: Duration) -> Result<BTreeMap<i64, Probe>, FieldE
         let number = latest
             .map_or(i64::from(number), |latest: i64| latest + i64::from((number.wrapping_sub(latest as u16)) as i16));
         latest = Some(number);
-        let answer = match value_after(line.text, "time=") {
+        let arrival = match value_after(line.text, "time=") {
             None => None,
             Some(took) => {
                 let round_trip = positive(took)
@@ -242,8 +242,8 @@ fn probes(text: &str, interval: Duration) -> Result<BTreeMap<i64, Probe>, FieldE
                 Some((sent, round_trip))
             }
         };
-        let probe = probes.entry(number).or_insert(Probe { line: line.number, answer });
-        probe.answer = probe.answer.or(answer);
+        let probe = probes.entry(number).or_insert(Probe { line: line.number, answer: arrival });
+        probe.answer = probe.answer.or(arrival);
     }
     Ok(probes)
 }

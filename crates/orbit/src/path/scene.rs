@@ -141,8 +141,8 @@ impl Scene {
     pub fn gateways_under(&self, satellite: u32) -> impl Iterator<Item = (u32, f64, u32)> {
         let position = self.position(satellite);
         let looks = self.gateways.iter().zip(0..).map(move |(gateway, number)| (gateway.look(position), number));
-        let seen = looks.filter(|((_, sin_elevation), _)| *sin_elevation >= self.sin_mask);
-        seen.map(move |((metres, _), number)| (satellite, metres, number))
+        let in_view = looks.filter(|((_, sin_elevation), _)| *sin_elevation >= self.sin_mask);
+        in_view.map(move |((metres, _), number)| (satellite, metres, number))
     }
 
     /// The satellites that each gateway sees, as (satellite, distance in metres, gateway).

@@ -58,17 +58,17 @@ fn tabulate(trace: DelayTrace, duration: Duration, step: Duration) -> DelayTable
     let mut interval = trace.intervals()[0];
     let mut rows = Vec::new();
     let end = Time::ZERO + duration;
-    let mut now = Time::ZERO;
+    let mut at = Time::ZERO;
     loop {
         let mut change = Change::default();
-        while let Some(next) = intervals.next_if(|next| next.from <= now) {
+        while let Some(next) = intervals.next_if(|next| next.from <= at) {
             change = change.and(next.change);
             interval = *next;
         }
-        let look = trace.look(now);
+        let look = trace.look(at);
         rows.push(DelayRow {
-            time_s: now.as_secs_f64(),
-            one_way_delay_s: trace.delay(now).map(Duration::as_secs_f64),
+            time_s: at.as_secs_f64(),
+            one_way_delay_s: trace.delay(at).map(Duration::as_secs_f64),
             hops: interval.hops,
             gateway: interval.gateway,
             source_satellite: interval.gateway_satellite,
@@ -78,9 +78,9 @@ fn tabulate(trace: DelayTrace, duration: Duration, step: Duration) -> DelayTable
             range_rate_mps: look.map(|look| look.range_rate_mps),
             event: change.names(),
         });
-        if now >= end {
+        if at >= end {
             return DelayTable { rows, trace };
         }
-        now = (now + step).min(end);
+        at = (at + step).min(end);
     }
 }

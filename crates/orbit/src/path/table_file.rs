@@ -46,7 +46,7 @@ pub(crate) fn read(
         }
         _ => Table::in_order(),
     };
-    let mut all: Vec<Rows> = vec![Vec::new(); table.others.len()];
+    let mut rows_of_others: Vec<Rows> = vec![Vec::new(); table.others.len()];
     let (mut first, mut before): (Option<f64>, Option<Time>) = (None, None);
     for line in lines {
         let cells = line.cells()?;
@@ -66,14 +66,14 @@ pub(crate) fn read(
             return Err(wrong(&line, &table.time, message));
         }
         before = Some(at);
-        for (column, rows) in table.others.iter().zip(&mut all) {
+        for (column, rows) in table.others.iter().zip(&mut rows_of_others) {
             rows.push((at, value(column)?));
         }
     }
     if before.is_none() {
         return Err(FieldError::new("", "the trace is empty: it needs at least one row of time and delay"));
     }
-    table.path(&all, delay)
+    table.path(&rows_of_others, delay)
 }
 
 fn wrong(line: &Line<'_>, column: &Column, message: String) -> FieldError {
@@ -130,10 +130,10 @@ impl Table {
             let index = names.iter().position(|other| other == name).ok_or_else(|| {
                 line.wrong(format!("columns.{meaning}: the header \"{}\" has no column \"{name}\"", names.join(",")))
             })?;
-            let found = column(meaning, index)
+            let column_values = column(meaning, index)
                 .and_then(|column| column.ok_or_else(|| nothing_known(std::slice::from_ref(meaning))));
-            let found = found.map_err(|message| line.wrong(format!("columns.{meaning}: {message}")))?;
-            Ok(Column { name: name.clone(), ..found })
+            let column_values = column_values.map_err(|message| line.wrong(format!("columns.{meaning}: {message}")))?;
+            Ok(Column { name: name.clone(), ..column_values })
         };
         columns.iter().map(read).collect()
     }

@@ -317,9 +317,10 @@ impl AllPairs {
         }
         let is_done = unseen.left.is_empty() || unseen.done == self.steps;
         let degrees = |sine: f64| Angle::from_degrees(libm::asin(sine).to_degrees());
-        let found = is_done.then(|| unseen.left.iter().map(|&(number, best)| (number, degrees(best))).collect());
+        let unseen_stations =
+            is_done.then(|| unseen.left.iter().map(|&(number, best)| (number, degrees(best))).collect());
         self.unseen = unseen;
-        found
+        unseen_stations
     }
 
     /// Computes the next batch of instants; after the last it is empty.
@@ -404,10 +405,11 @@ impl AllPairs {
     }
 
     fn collect_next_hops(&mut self) -> Vec<NextHop> {
-        let mut all: Vec<NextHop> = self.towards.iter().flat_map(|towards| towards.next_hops.iter().copied()).collect();
+        let mut next_hops: Vec<NextHop> =
+            self.towards.iter().flat_map(|towards| towards.next_hops.iter().copied()).collect();
         // The sort is stable: within a step the order stays by station, then by node.
-        all.sort_by_key(|change| change.step);
-        all
+        next_hops.sort_by_key(|change| change.step);
+        next_hops
     }
 }
 

@@ -107,14 +107,14 @@ impl FromStr for Epoch {
         let bare = bare.strip_suffix('Z').or(bare.strip_suffix("+00:00")).unwrap_or(bare);
         let (date, time) = bare.split_once(['T', ' ']).unwrap_or((bare, "00:00:00"));
         let begin = date_of(date).ok_or_else(given)?;
-        let mut parts = time.split(':');
+        let mut clock_parts = time.split(':');
         let mut next = |most: f64| {
-            let part = parts.next().unwrap_or("0");
+            let part = clock_parts.next().unwrap_or("0");
             let digits = part.len() >= 2 && part.bytes().all(|b| b.is_ascii_digit() || b == b'.');
             part.parse::<f64>().ok().filter(|value| (part == "0" || digits) && *value < most)
         };
         let (hour, minute, second) = (next(24.0), next(60.0), next(61.0));
-        match (hour, minute, second, parts.next()) {
+        match (hour, minute, second, clock_parts.next()) {
             (Some(hour), Some(minute), Some(second), None) if hour.fract() == 0.0 && minute.fract() == 0.0 => {
                 Ok(Epoch::new(begin.day, hour * 3600.0 + minute * 60.0 + second))
             }
@@ -127,8 +127,8 @@ fn date_of(date: &str) -> Option<Epoch> {
     if !date.bytes().all(|b| b.is_ascii_digit() || b == b'-') {
         return None;
     }
-    let parts: Vec<&str> = date.split('-').collect();
-    match parts[..] {
+    let date_parts: Vec<&str> = date.split('-').collect();
+    match date_parts[..] {
         [year, month, day] if year.len() == 4 && month.len() == 2 && day.len() == 2 => {
             Epoch::from_date(year.parse().ok()?, month.parse().ok()?, day.parse().ok()?)
         }

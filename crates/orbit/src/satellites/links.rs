@@ -190,8 +190,8 @@ impl Links {
     /// The links of `satellite` that are on, as (neighbour, length in metres).
     pub fn of(&self, satellite: u32) -> impl Iterator<Item = (u32, f64)> {
         let row = self.offsets[satellite as usize] as usize..self.offsets[satellite as usize + 1] as usize;
-        let all = self.neighbours[row.clone()].iter().zip(&self.metres[row]);
-        all.map(|(&neighbour, &metres)| (neighbour, metres)).filter(|link| link.1.is_finite())
+        let links_of_satellite = self.neighbours[row.clone()].iter().zip(&self.metres[row]);
+        links_of_satellite.map(|(&neighbour, &metres)| (neighbour, metres)).filter(|link| link.1.is_finite())
     }
 }
 

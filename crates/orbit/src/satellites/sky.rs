@@ -123,8 +123,8 @@ impl Sky {
 pub fn parse_elements(text: &str) -> Result<Vec<ElementSet>, ElementsError> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let sets = parse_any(text)?;
-    let mut known = BTreeSet::new();
-    match sets.iter().find(|set| set.number != 0 && !known.insert(set.number)) {
+    let mut catalogue_numbers = BTreeSet::new();
+    match sets.iter().find(|set| set.number != 0 && !catalogue_numbers.insert(set.number)) {
         Some(ElementSet { name, number, .. }) => Err(ElementsError::general(format!(
             "has the elements of {name} (catalogue number {number}) twice: keep those of one epoch"
         ))),

@@ -21,38 +21,42 @@ const SIGNS: [&str; 24] = [
 
 pub(super) fn tokens(code: &str) -> Result<Vec<Token>, Problem> {
     let mut tokens = Vec::new();
-    let mut rest = code;
+    let mut rest_of_code = code;
     let mut depth = 0u32; // within parentheses a line end separates nothing
-    while let Some(first) = rest.chars().next() {
+    while let Some(first) = rest_of_code.chars().next() {
         let mut taken = first.len_utf8();
         match first {
             '\n' if depth == 0 => tokens.push(Token::Next),
             ';' => tokens.push(Token::Next),
             '\\' => {
-                let after = rest[1..].trim_start_matches([' ', '\t', '\r']);
+                let after = rest_of_code[1..].trim_start_matches([' ', '\t', '\r']);
                 if !after.starts_with('\n') {
                     return Err(Problem::Wrong("expected the end of the line after `\\`".into()));
                 }
-                taken = rest.len() - after.len() + 1;
+                taken = rest_of_code.len() - after.len() + 1;
             }
-            '#' => taken = rest.find('\n').unwrap_or(rest.len()),
+            '#' => taken = rest_of_code.find('\n').unwrap_or(rest_of_code.len()),
             '"' | '\'' => {
-                let Some(end) = rest[1..].find(first) else {
+                let Some(end) = rest_of_code[1..].find(first) else {
                     return Err(Problem::Wrong(format!("a text is not closed: expected {first}")));
                 };
-                tokens.push(Token::Text(rest[1..=end].to_owned()));
+                tokens.push(Token::Text(rest_of_code[1..=end].to_owned()));
                 taken = end + 2;
             }
             _ if first.is_whitespace() => {}
             _ if first.is_ascii_alphabetic() || first == '_' => {
-                taken = rest.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(rest.len());
-                tokens.push(Token::Name(rest[..taken].to_owned()));
+                taken =
+                    rest_of_code.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(rest_of_code.len());
+                tokens.push(Token::Name(rest_of_code[..taken].to_owned()));
             }
-            _ if first.is_ascii_digit() || (first == '.' && rest[1..].starts_with(|c: char| c.is_ascii_digit())) => {
-                taken = rest.find(|c: char| !c.is_ascii_alphanumeric() && c != '.').unwrap_or(rest.len());
-                tokens.push(number(&rest[..taken])?);
+            _ if first.is_ascii_digit()
+                || (first == '.' && rest_of_code[1..].starts_with(|c: char| c.is_ascii_digit())) =>
+            {
+                taken =
+                    rest_of_code.find(|c: char| !c.is_ascii_alphanumeric() && c != '.').unwrap_or(rest_of_code.len());
+                tokens.push(number(&rest_of_code[..taken])?);
             }
-            _ => match SIGNS.iter().find(|sign| rest.starts_with(**sign)) {
+            _ => match SIGNS.iter().find(|sign| rest_of_code.starts_with(**sign)) {
                 Some(sign) => {
                     taken = sign.len();
                     match *sign {
@@ -65,7 +69,7 @@ pub(super) fn tokens(code: &str) -> Result<Vec<Token>, Problem> {
                 None => return Err(Problem::Wrong(format!("unexpected character {first:?}"))),
             },
         }
-        rest = &rest[taken..];
+        rest_of_code = &rest_of_code[taken..];
     }
     Ok(tokens)
 }

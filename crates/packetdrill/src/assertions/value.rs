@@ -61,7 +61,7 @@ impl Value {
         }
         let overflow = || Problem::Wrong(format!("{self} {sign} {other} is too large"));
         if let (Value::Int(a), Value::Int(b)) = (self, other) {
-            let result = match sign {
+            let number = match sign {
                 "+" => a.checked_add(*b),
                 "-" => a.checked_sub(*b),
                 "*" => a.checked_mul(*b),
@@ -71,7 +71,7 @@ impl Value {
                 "%" => a.checked_rem_euclid(*b).map(|r| if *b < 0 && r != 0 { r + b } else { r }),
                 _ => return self.fractional(sign, other),
             };
-            return result.map(Value::Int).ok_or_else(overflow);
+            return number.map(Value::Int).ok_or_else(overflow);
         }
         self.fractional(sign, other)
     }
@@ -131,13 +131,13 @@ fn fill(format: &str, value: &Value) -> Result<String, Problem> {
         _ => one.iter(),
     };
     let mut filled = String::new();
-    let mut rest = format.chars();
-    while let Some(c) = rest.next() {
+    let mut rest_of_format = format.chars();
+    while let Some(c) = rest_of_format.next() {
         if c != '%' {
             filled.push(c);
             continue;
         }
-        let conversion = rest.by_ref().find(|c| c.is_ascii_alphabetic() || *c == '%');
+        let conversion = rest_of_format.by_ref().find(|c| c.is_ascii_alphabetic() || *c == '%');
         match conversion {
             Some('%') => filled.push('%'),
             Some(_) => match values.next() {

@@ -8,7 +8,7 @@ pub(super) type Returned = (i64, Option<&'static str>);
 
 /// Compares the return value of a call with the script's.
 pub(super) fn returns(call: &Call, (result, error): Returned) -> Result<(), Stop> {
-    let found = match error {
+    let words = match error {
         Some(error) => format!("{result} {error}"),
         None => result.to_string(),
     };
@@ -25,7 +25,7 @@ pub(super) fn returns(call: &Call, (result, error): Returned) -> Result<(), Stop
         (Expr::Int(number), None) => number.to_string(),
         _ => "a number".into(),
     };
-    fail(format!("expected {} to return {expected}, it returned {found}", call.name))
+    fail(format!("expected {} to return {expected}, it returned {words}", call.name))
 }
 
 /// Whether a message has control data.

@@ -27,8 +27,8 @@ impl Cookies {
     }
 
     fn cookie(&mut self, digits: &str) -> Cookie {
-        let known = self.digits.iter().position(|known| known == digits);
-        let name = known.unwrap_or_else(|| {
+        let cookie_index = self.digits.iter().position(|known| known == digits);
+        let name = cookie_index.unwrap_or_else(|| {
             self.digits.push(digits.to_owned());
             self.digits.len() - 1
         });

@@ -33,16 +33,16 @@ impl Runner {
     fn freed(&mut self, fd: i64, control: Option<&[(String, Expr)]>) -> Result<Returned, Stop> {
         let acknowledged = self.host.as_ref().map_or(0, Host::acknowledged);
         let socket = self.sockets.at(fd)?;
-        let done = socket.uncopied.iter().take_while(|end| **end <= acknowledged).count() as i64;
-        if done == 0 {
+        let now_copied = socket.uncopied.iter().take_while(|end| **end <= acknowledged).count() as i64;
+        if now_copied == 0 {
             return Ok((-1, Some("EAGAIN")));
         }
         let first = socket.freed;
-        socket.uncopied.drain(..done as usize);
-        socket.freed += done;
+        socket.uncopied.drain(..now_copied as usize);
+        socket.freed += now_copied;
         let data = control.and_then(|members| value(members, "cmsg_data"));
         let Some(Expr::Struct(told)) = data else { return fail("expected cmsg_data in a message of MSG_ERRQUEUE") };
-        for (name, found) in [("ee_errno", 0), ("ee_info", first), ("ee_data", first + done - 1)] {
+        for (name, found) in [("ee_errno", 0), ("ee_info", first), ("ee_data", first + now_copied - 1)] {
             let expected = number_in(told, name)?;
             if expected != found {
                 return fail(format!("expected {name} {expected}, found {found}"));

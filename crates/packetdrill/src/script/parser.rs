@@ -75,18 +75,18 @@ fn substitute(tokens: Vec<Token>, given: &[(String, String)]) -> Result<Vec<Toke
             }
         }
     }
-    let mut all = Vec::with_capacity(tokens.len());
+    let mut replaced_tokens = Vec::with_capacity(tokens.len());
     for token in tokens {
         match &token.kind {
             TokenKind::Word(word) if symbols.iter().any(|(name, _)| name == word) => {
-                let found = symbols.iter().find(|(name, _)| name == word);
-                let values = found.map_or(&[][..], |(_, kinds)| kinds);
-                all.extend(values.iter().map(|kind| Token { line: token.line, kind: kind.clone() }));
+                let replacement = symbols.iter().find(|(name, _)| name == word);
+                let values = replacement.map_or(&[][..], |(_, kinds)| kinds);
+                replaced_tokens.extend(values.iter().map(|kind| Token { line: token.line, kind: kind.clone() }));
             }
-            _ => all.push(token),
+            _ => replaced_tokens.push(token),
         }
     }
-    Ok(all)
+    Ok(replaced_tokens)
 }
 
 impl Parser {
@@ -174,7 +174,7 @@ impl Parser {
         self.expect('(')?;
         let args = self.list(')')?;
         self.expect('=')?;
-        let result = self.expr()?;
+        let returned = self.expr()?;
         let mut errno = None;
         if let TokenKind::Word(word) = self.peek().clone()
             && word.starts_with('E')
@@ -185,7 +185,7 @@ impl Parser {
         if self.accept('(') {
             self.remark()?;
         }
-        Ok(Call { until, name, args, result, errno })
+        Ok(Call { until, name, args, result: returned, errno })
     }
 
     /// Skips the text in parentheses behind a result.

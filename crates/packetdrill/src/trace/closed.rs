@@ -76,31 +76,33 @@ pub struct Compared {
 }
 
 fn differences(kernel: &Course, ours: &Course, tolerance: Tolerance, recording: &Recording) -> Vec<String> {
-    let mut found = Vec::new();
+    let mut difference_lines = Vec::new();
     if kernel.acknowledged != ours.acknowledged {
-        found.push(format!("acknowledged: kernel {} bytes; ours {}", kernel.acknowledged, ours.acknowledged));
+        difference_lines
+            .push(format!("acknowledged: kernel {} bytes; ours {}", kernel.acknowledged, ours.acknowledged));
     }
     let late = kernel.late;
     if (ours.lasted - kernel.lasted).abs() > tolerance.goodput * kernel.lasted + late {
         let (theirs, our) = (kernel.goodput(), ours.goodput());
-        found.push(format!("goodput: kernel {theirs:.4} Mbit/s; ours {our:.4}"));
+        difference_lines.push(format!("goodput: kernel {theirs:.4} Mbit/s; ours {our:.4}"));
     }
     let most = 1.0 + tolerance.transmissions * kernel.transmissions as f64;
     if kernel.transmissions.abs_diff(ours.transmissions) as f64 > most {
-        found.push(format!("transmissions: kernel {}; ours {}", kernel.transmissions, ours.transmissions));
+        difference_lines.push(format!("transmissions: kernel {}; ours {}", kernel.transmissions, ours.transmissions));
     }
     if kernel.timeouts.abs_diff(ours.timeouts) > tolerance.timeouts {
-        found.push(format!("time-outs: kernel {}; ours {}", kernel.timeouts, ours.timeouts));
+        difference_lines.push(format!("time-outs: kernel {}; ours {}", kernel.timeouts, ours.timeouts));
     }
     if let Some(share) = tolerance.recoveries {
         let most = share * recording.header.rtt;
         let apart =
             kernel.recoveries.iter().zip(&ours.recoveries).any(|(theirs, our)| (our - theirs).abs() > most + late);
         if apart || kernel.recoveries.len() != ours.recoveries.len() {
-            found.push(format!("recoveries at ms: kernel {:.0?}; ours {:.0?}", kernel.recoveries, ours.recoveries));
+            difference_lines
+                .push(format!("recoveries at ms: kernel {:.0?}; ours {:.0?}", kernel.recoveries, ours.recoveries));
         }
     }
-    found
+    difference_lines
 }
 
 impl Course {

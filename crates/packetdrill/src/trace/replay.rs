@@ -39,13 +39,13 @@ const MAX_WAKES: u32 = 100;
 pub fn replay(recording: &Recording, bounds: Bounds, all: bool) -> Result<Vec<Difference>, String> {
     let mut best: Option<Vec<Difference>> = None;
     for phase in 0..bounds.phases {
-        let found = replay_at(recording, ORIGIN + PHASE * phase, bounds, all)?;
-        if found.is_empty() {
-            return Ok(found);
+        let replayed = replay_at(recording, ORIGIN + PHASE * phase, bounds, all)?;
+        if replayed.is_empty() {
+            return Ok(replayed);
         }
         let from = |differences: &[Difference]| differences.first().map_or(f64::INFINITY, |first| first.at);
-        if best.as_deref().is_none_or(|best| from(&found) > from(best)) {
-            best = Some(found);
+        if best.as_deref().is_none_or(|best| from(&replayed) > from(best)) {
+            best = Some(replayed);
         }
     }
     Ok(best.unwrap_or_default())

@@ -127,9 +127,9 @@ impl Frame {
         let mut udp = UdpHeader { source_port: from.port, destination_port: to.port, length, checksum: 0 };
         let sum = pseudo_header(from, to, IpNumber::UDP, length).add_slice(&udp.to_bytes()).add_slice(&packet.bytes);
         udp.checksum = sum.to_ones_complement_with_no_zero().to_be();
-        let kept = packet.bytes.len().min(TcpHeader::MAX_LEN - UdpHeader::LEN);
-        let (kept, cut) = packet.bytes.split_at(kept);
-        Frame::new(from, to, &ip, &[&udp.to_bytes(), kept].concat(), cut.len() as u32)
+        let first_bytes = packet.bytes.len().min(TcpHeader::MAX_LEN - UdpHeader::LEN);
+        let (first_bytes, cut) = packet.bytes.split_at(first_bytes);
+        Frame::new(from, to, &ip, &[&udp.to_bytes(), first_bytes].concat(), cut.len() as u32)
     }
 
     /// The headers of a packet from outside: its first bytes as they came, or those of a datagram of its size.

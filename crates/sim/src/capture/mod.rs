@@ -112,13 +112,13 @@ impl Capture {
     pub(crate) fn sent(&mut self, now: Time, packet: &Packet) {
         let flow = &mut self.flows[packet.flow as usize];
         let frame = flow.frame(packet, true, &self.headers);
-        let result = match packet.link {
+        let written = match packet.link {
             Link::Terrestrial if flow.is_from_server(packet) => self.sender.write(now, &frame),
             Link::Terrestrial => Ok(()),
             Link::Downlink => self.near_end(packet.flow).write(now, &frame),
             Link::Uplink => self.receiver.write(now, &frame),
         };
-        self.note(result);
+        self.note(written);
     }
 
     /// A packet on the uplink will reach the satellite at `at`.
@@ -132,21 +132,21 @@ impl Capture {
     /// A packet on the downlink reaches the serving satellite.
     pub(crate) fn downlink_at_satellite(&mut self, now: Time, packet: &Packet) {
         let frame = self.flows[packet.flow as usize].frame(packet, false, &self.headers);
-        let result = self.write_uplink(now).and_then(|()| self.satellite.write(now, &frame));
-        self.note(result);
+        let written = self.write_uplink(now).and_then(|()| self.satellite.write(now, &frame));
+        self.note(written);
     }
 
     /// A packet arrives at the other end.
     pub(crate) fn delivered(&mut self, now: Time, packet: &Packet) {
         let flow = &mut self.flows[packet.flow as usize];
         let frame = flow.frame(packet, false, &self.headers);
-        let result = match packet.link {
+        let written = match packet.link {
             Link::Terrestrial if flow.is_from_server(packet) => Ok(()),
             Link::Terrestrial => self.sender.write(now, &frame),
             Link::Downlink => self.receiver.write(now, &frame),
             Link::Uplink => self.near_end(packet.flow).write(now, &frame),
         };
-        self.note(result);
+        self.note(written);
     }
 
     /// Completes the files as of `now`.

@@ -24,14 +24,14 @@ pub struct KeptInput {
 impl Plan {
     /// Copies of the inputs, in the order of reading.
     pub fn kept_inputs(&self) -> Vec<KeptInput> {
-        let mut kept: Vec<KeptInput> = Vec::new();
+        let mut kept_inputs: Vec<KeptInput> = Vec::new();
         for ((file, contents), described) in self.files.contents().iter().zip(&self.inputs) {
-            let taken = |name: &str| kept.iter().any(|other| other.kept.eq_ignore_ascii_case(name));
+            let taken = |name: &str| kept_inputs.iter().any(|other| other.kept.eq_ignore_ascii_case(name));
             let name = numbered(file).find(|name| !taken(name)).expect("endless");
             let (file, sha256) = (file.clone(), described.sha256.clone());
-            kept.push(KeptInput { file, kept: name, sha256, contents: Arc::clone(contents) });
+            kept_inputs.push(KeptInput { file, kept: name, sha256, contents: Arc::clone(contents) });
         }
-        kept
+        kept_inputs
     }
 
     /// The scenario of a run with this seed as TOML with every default filled in, naming the copies of its inputs.

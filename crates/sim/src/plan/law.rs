@@ -30,12 +30,12 @@ impl Laws {
     /// Returns the cell in which the law of this channel is, or will be.
     pub(super) fn cell(&self, model: &dyn ChannelModel, request: LawRequest) -> LawCell {
         let Some(identity) = model.law_identity() else { return LawCell::default() };
-        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        let place = kept.iter().position(|(of, asked, _)| *of == identity && *asked == request);
-        let found = place.and_then(|place| kept.remove(place));
-        let (identity, request, cell) = found.unwrap_or_else(|| (identity, request, LawCell::default()));
-        kept.truncate(KEPT - 1);
-        kept.push_front((identity, request, Arc::clone(&cell)));
+        let mut kept_laws = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let place = kept_laws.iter().position(|(of, asked, _)| *of == identity && *asked == request);
+        let kept_law = place.and_then(|place| kept_laws.remove(place));
+        let (identity, request, cell) = kept_law.unwrap_or_else(|| (identity, request, LawCell::default()));
+        kept_laws.truncate(KEPT - 1);
+        kept_laws.push_front((identity, request, Arc::clone(&cell)));
         cell
     }
 }

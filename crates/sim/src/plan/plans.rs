@@ -38,23 +38,23 @@ impl Plans {
     }
 
     fn find(&self, resolved: &ScenarioConfig, scenario: &Scenario) -> Option<Arc<Plan>> {
-        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        let place = kept.iter().position(|(of, plan)| of == resolved && plan.is_of(scenario))?;
-        let found = kept.remove(place)?;
-        let plan = Arc::clone(&found.1);
-        kept.push_front(found);
+        let mut kept_plans = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let place = kept_plans.iter().position(|(of, plan)| of == resolved && plan.is_of(scenario))?;
+        let config_and_plan = kept_plans.remove(place)?;
+        let plan = Arc::clone(&config_and_plan.1);
+        kept_plans.push_front(config_and_plan);
         Some(plan)
     }
 
     fn keep(&self, resolved: ScenarioConfig, plan: Arc<Plan>) {
-        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        kept.push_front((resolved, plan));
-        let bytes = kept.iter().scan(0, |bytes, (_, plan)| {
+        let mut kept_plans = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        kept_plans.push_front((resolved, plan));
+        let bytes = kept_plans.iter().scan(0, |bytes, (_, plan)| {
             *bytes += plan.bytes();
             Some(*bytes)
         });
         let fitting = bytes.take(KEPT).take_while(|&bytes| bytes <= MOST_BYTES).count();
-        kept.truncate(fitting);
+        kept_plans.truncate(fitting);
     }
 }
 

@@ -220,9 +220,9 @@ impl TimeAverage {
 
     /// The average until `now`, which is not before [`TimeAverage::value_from`]; `None` before the first value.
     pub(crate) fn mean(&self, now: Time) -> Option<f64> {
-        let total = now.since(self.since?).as_secs_f64();
+        let seconds = now.since(self.since?).as_secs_f64();
         let integral = self.integral + self.value * now.since(self.value_from).as_secs_f64();
-        Some(if total > 0.0 { integral / total } else { self.value })
+        Some(if seconds > 0.0 { integral / seconds } else { self.value })
     }
 }
 

@@ -39,19 +39,19 @@ pub(super) fn of_name(root: &Json, path: &str, name: &str) -> Option<String> {
 /// The paths of the schemas that are `wanted`, the shortest first: those below `near`, or all, or none if they are more
 /// than [`MOST_PLACES`]. Entries of lists have the numbers that they have in `near`, or 0.
 fn places(root: &Json, near: &str, wanted: impl Fn(&Json) -> bool) -> Vec<String> {
-    let mut found: Vec<String> = Vec::new();
+    let mut key_paths: Vec<String> = Vec::new();
     let mut visit = |schema: &Json, path: &str| {
-        if wanted(schema) && !found.iter().any(|known| known == path) {
-            found.push(path.to_owned());
+        if wanted(schema) && !key_paths.iter().any(|known| known == path) {
+            key_paths.push(path.to_owned());
         }
     };
     walk(root, root, "", near, &mut visit);
     let is_below = |path: &String| path.strip_prefix(near).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'));
-    if !near.is_empty() && found.iter().any(is_below) {
-        found.retain(is_below);
+    if !near.is_empty() && key_paths.iter().any(is_below) {
+        key_paths.retain(is_below);
     }
-    found.sort_by_key(String::len);
-    if found.len() > MOST_PLACES { Vec::new() } else { found }
+    key_paths.sort_by_key(String::len);
+    if key_paths.len() > MOST_PLACES { Vec::new() } else { key_paths }
 }
 
 /// Visits a schema at `path` and all below it.

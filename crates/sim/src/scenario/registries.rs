@@ -33,17 +33,17 @@ const KEYS: &[(&str, &str)] = &[
 /// All registries, in the order of a packet's journey, with the presets of constellations.
 pub fn registries() -> Vec<Registry> {
     let root = schema_with_definitions();
-    let mut all: Vec<Registry> = KEYS.iter().map(|&(name, path)| registry(root, name, path)).collect();
-    all.push(tables(root, "return-link", "access", ACCESS_TABLES));
-    all.push(super::pca::registry());
-    add_profiles(&mut all);
+    let mut registries: Vec<Registry> = KEYS.iter().map(|&(name, path)| registry(root, name, path)).collect();
+    registries.push(tables(root, "return-link", "access", ACCESS_TABLES));
+    registries.push(super::pca::registry());
+    add_profiles(&mut registries);
     let presets = orbit::presets().iter().map(|preset| Choice {
         name: preset.name.to_owned(),
         summary: preset.summary.clone(),
         options: Vec::new(),
     });
-    all.insert(1, Registry { name: "constellations", key: "path.constellation", entries: presets.collect() });
-    all
+    registries.insert(1, Registry { name: "constellations", key: "path.constellation", entries: presets.collect() });
+    registries
 }
 
 /// The tables of the return link that are not chosen by `kind`.

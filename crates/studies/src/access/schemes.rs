@@ -41,16 +41,16 @@ pub(super) fn named_schemes(
     methods: Option<&[Value]>,
 ) -> Result<Vec<Named>, ScenarioError> {
     let own = access.method.entry().random();
-    let asked = match (methods, own) {
+    let asked_schemes = match (methods, own) {
         (Some(methods), _) => methods.to_vec(),
         (None, Some(_)) => vec![Value::from(access.method.kind())],
         (None, None) => usual().map(Value::from).to_vec(),
     };
-    if asked.is_empty() {
+    if asked_schemes.is_empty() {
         return Err(ScenarioError::new("methods", "at least one method is needed"));
     }
     let mut schemes: Vec<Named> = Vec::new();
-    for (i, value) in asked.into_iter().enumerate() {
+    for (i, value) in asked_schemes.into_iter().enumerate() {
         let field = methods.map_or("access.method".to_owned(), |_| format!("methods.{i}"));
         let scheme = scheme(scenario, access, value).map_err(|error| moved(error, &field))?;
         if schemes.iter().all(|known| known.scheme != scheme) {

@@ -97,12 +97,12 @@ impl Saturation {
 
     /// Counts what left the hop. Whether the packet `offered` is not among what the queues dropped.
     fn take_outputs(&mut self, offered: Option<u32>) -> bool {
-        let mut taken = true;
+        let mut packet_taken = true;
         while let Some(output) = self.hop.poll_output() {
             match output {
                 Output::Delivered(packet) => self.decoded[packet.user as usize] += 1,
                 Output::Dropped(_, DropReason::Harq) => {}
-                Output::Dropped(packet, _) if Some(packet.id) == offered => taken = false,
+                Output::Dropped(packet, _) if Some(packet.id) == offered => packet_taken = false,
                 Output::Dropped(packet, _) => {
                     self.given_up += 1;
                     self.left.push(packet.user);
@@ -116,7 +116,7 @@ impl Saturation {
             self.started = started;
             self.left.push(self.last_user.load(Ordering::Relaxed));
         }
-        taken
+        packet_taken
     }
 }
 

@@ -253,8 +253,8 @@ fn routes(rows: &[PairRoute]) -> Table {
 
 /// The value with this name.
 fn one_of<T: Copy>(option: &str, name: &str, values: [(&str, T); 2]) -> Result<T, ScenarioError> {
-    let found = values.iter().find(|value| value.0 == name).map(|value| value.1);
-    found.ok_or_else(|| {
+    let chosen = values.iter().find(|value| value.0 == name).map(|value| value.1);
+    chosen.ok_or_else(|| {
         let names = values.map(|value| value.0).join(" or ");
         ScenarioError::new(option, format!("\"{name}\" was given, {names} is expected"))
     })

@@ -149,8 +149,8 @@ fn satellites(interval: &RouteInterval, router: &mut Router, sky: &Sky) -> Vec<u
     if first == last {
         return vec![first];
     }
-    let found = router.shortest(&sky.links, [(first, 0.0)], [(last, 0.0)], |_| 0.0);
-    found.map_or_else(Vec::new, |_| router.route().to_vec())
+    let route_length = router.shortest(&sky.links, [(first, 0.0)], [(last, 0.0)], |_| 0.0);
+    route_length.map_or_else(Vec::new, |_| router.route().to_vec())
 }
 
 #[cfg(test)]

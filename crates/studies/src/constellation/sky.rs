@@ -90,15 +90,15 @@ pub(crate) fn positions(question: &Positions, base: &Path) -> Result<Table, Scen
     let instants = Instants::new(question.start_s, question.duration_s, question.step_s)?;
     let sky = sky(&question.constellation, base)?;
     let times = instants.of(&sky)?;
-    let mut found: Vec<Vector> = Vec::new();
+    let mut all_positions: Vec<Vector> = Vec::new();
     let mut positions = Vec::new();
     for &seconds in &times {
         sky.earth_fixed_at(seconds, &mut positions);
-        found.extend(&positions);
+        all_positions.extend(&positions);
     }
     let mut table = with_times(&sky, &times);
     for (axis, name) in ["x_m", "y_m", "z_m"].into_iter().enumerate() {
-        table.float(name, found.iter().map(|position| position[axis]));
+        table.float(name, all_positions.iter().map(|position| position[axis]));
     }
     Ok(table)
 }

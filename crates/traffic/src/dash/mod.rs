@@ -253,9 +253,9 @@ impl DashSource {
 
     /// The server has received `bytes` of requests in total.
     fn handle_request(&mut self, now: Time, bytes: u64) {
-        let whole = bytes / self.config.request.get();
+        let whole_requests = bytes / self.config.request.get();
         let Some(asked) = &mut self.asked else { return };
-        if asked.answered || whole < self.chosen.len() as u64 {
+        if asked.answered || whole_requests < self.chosen.len() as u64 {
             return;
         }
         asked.answered = true;

@@ -123,12 +123,12 @@ impl Listener {
     ///
     /// Packets in flight are neither lost nor received ([`Listener::leave_out`]).
     pub fn quality(&self) -> Option<VoiceQuality> {
-        let known = self.received + self.lost;
-        if known == 0 {
+        let accounted = self.received + self.lost;
+        if accounted == 0 {
             return None;
         }
         let played = self.received - self.late;
-        let loss_ratio = (self.lost + self.late) as f64 / known as f64;
+        let loss_ratio = (self.lost + self.late) as f64 / accounted as f64;
         let burst_ratio = self.pattern.burst_ratio();
         let playout_delay_s = (played > 0).then(|| self.played_delay.as_secs_f64() / played as f64);
         let mouth_to_ear_s = playout_delay_s.map(|delay| delay + self.coding_delay.as_secs_f64());

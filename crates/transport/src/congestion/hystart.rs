@@ -151,8 +151,8 @@ impl Linux {
         // In slow start the rate is two windows per round trip.
         let rate = 2 * u64::from(window.size) * u64::from(sample.mss);
         let ack_delay = (sample.srtt.min(Duration::from_secs(60)) * FOUR_BURSTS / rate.max(1)).min(MAX_ACK_DELAY);
-        let whole = self.min_rtt + ack_delay;
-        let length = if sample.paced { whole } else { whole / 2 };
+        let rtt_and_delay = self.min_rtt + ack_delay;
+        let length = if sample.paced { rtt_and_delay } else { rtt_and_delay / 2 };
         sample.now.since(self.round_start) > length
     }
 

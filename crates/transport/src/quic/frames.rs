@@ -146,8 +146,8 @@ fn packet(bytes: &[u8]) -> Option<(Packet, &[u8], &[u8])> {
     }
     let length = reader.varint()? as usize;
     let payload = reader.0.get(number..length.checked_sub(TAG)?)?;
-    let rest = reader.0.get(length..)?;
-    Some((Packet::new(first, &reader.0[..number], bytes.len() - rest.len()), payload, rest))
+    let later_packets = reader.0.get(length..)?;
+    Some((Packet::new(first, &reader.0[..number], bytes.len() - later_packets.len()), payload, later_packets))
 }
 
 pub(super) struct Reader<'a>(pub &'a [u8]);
