@@ -59,7 +59,7 @@ def label(name: str) -> str:
 
 
 def in_words(name: str) -> tuple[str, str | None]:
-    """A name as words without the unit that it ends with, and the unit."""
+    """The name of a column as words without the unit that it ends with, and the unit."""
     text, unit = name.replace(".", "_"), None
     for ending, of_ending in table()["units"]:
         if text.endswith(f"_{ending}"):

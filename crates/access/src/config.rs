@@ -200,7 +200,7 @@ impl AccessConfig {
         RandomLayout { timeslots, block_slots, one_amplifier: self.one_amplifier }
     }
 
-    /// The most bits that a terminal sends in a frame.
+    /// The most bits that a terminal of the return link sends in a frame.
     pub(crate) fn frame_bits(&self) -> u64 {
         let bits = |rate: BitRate| (rate.as_bps() as f64 * self.frame.duration.as_secs_f64()) as u64;
         self.max_rate.map_or(u64::MAX, bits)

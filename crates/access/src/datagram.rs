@@ -38,9 +38,9 @@ pub enum Output {
     Sent {
         /// The datagram's number.
         id: u32,
-        /// When its last part leaves.
+        /// When the datagram's last part leaves the terminal.
         at: Time,
-        /// The access by which it was sent.
+        /// The access, random or dedicated, by which the datagram was sent.
         access: Access,
     },
     /// It is dropped.

@@ -38,7 +38,7 @@ pub struct ReturnLink {
     dedicated: Option<Dedicated>,
     divider: Box<dyn Divide>,
     random_carriers: u32,
-    /// The first frame that was not handled yet.
+    /// The first frame of the return link that was not handled yet.
     next_frame: u64,
     /// Terminals that could not send a request, because there was no route.
     unrequested: Vec<u32>,
@@ -51,7 +51,7 @@ pub struct ReturnLink {
     tally: LinkTally,
 }
 
-/// The state of random access.
+/// The state of random access on the return link.
 struct Random {
     name: &'static str,
     /// Whether a packet that is alone in its block is decoded.
@@ -68,7 +68,7 @@ struct SentPackets {
     /// The index of the first of these datagrams in the terminal's queue, and how many they are.
     first: u32,
     datagrams: u32,
-    /// The number of the packet after them.
+    /// The number of the packet after the last of these packets.
     end: u32,
 }
 
@@ -530,7 +530,7 @@ impl Random {
         }
     }
 
-    /// The gateway decodes the frame.
+    /// The gateway decodes the packets of random access in the frame.
     fn decode(&mut self, terminals: &mut [Terminal]) {
         self.frame.decode(&mut *self.decoder);
         let mut sent = self.sent.iter();

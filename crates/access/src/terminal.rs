@@ -21,7 +21,7 @@ pub(crate) struct Terminal {
     pub(crate) switch: SwitchState,
     /// The replicas of the next packet of random access, if they are drawn: it found no room in an earlier frame.
     pub(crate) replicas: Option<u32>,
-    /// Draws the slots of its bursts.
+    /// Draws the slots of the terminal's bursts.
     pub(crate) rng: Box<dyn Rng + Send>,
     /// In the present frame: the timeslots in which it sends, and the bits that it may still send.
     pub(crate) columns: Columns,
@@ -36,11 +36,11 @@ pub(crate) struct WaitingDatagram {
     pub(crate) bits_left: u64,
     pub(crate) since: Time,
     pub(crate) begun: bool,
-    /// Whether a part of it is lost.
+    /// Whether a part of the datagram is lost.
     pub(crate) damaged: bool,
 }
 
-/// Datagrams in the order of their arrival.
+/// Datagrams that wait in a terminal, in the order of their arrival.
 #[derive(Debug, Default)]
 pub(crate) struct DatagramQueue {
     /// In a row, as each frame goes through them. The first `left` have left the queue; the others wait.
@@ -170,7 +170,7 @@ impl DatagramQueue {
         self.datagrams.push(waiting);
     }
 
-    /// The datagrams that wait.
+    /// The datagrams that wait in this queue of the terminal.
     #[inline]
     pub(crate) fn waiting(&self) -> &[WaitingDatagram] {
         &self.datagrams[self.left..]

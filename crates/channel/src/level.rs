@@ -49,7 +49,7 @@ pub(crate) trait Level: Send + 'static {
     /// Es/N0 in decibels at `now`, minus infinity if no satellite serves. Calls never go back in time.
     fn at(&mut self, now: Time) -> f64;
 
-    /// Es/N0, if it never changes.
+    /// Es/N0 of the line of sight, if it never changes.
     fn constant(&self) -> Option<Db> {
         None
     }
@@ -143,7 +143,7 @@ impl Snr {
         }
     }
 
-    /// A boxed reader of the levels for one user.
+    /// A boxed reader of the levels of Es/N0 for one user.
     pub(crate) fn cursor(&self) -> Box<dyn Level> {
         match self {
             Snr::Fixed(snr) => Box::new(*snr),

@@ -172,6 +172,6 @@ pub const DECIDED: Db = Db::new(600.0);
 pub struct TransmissionLaw {
     /// Number of transmissions, the length of a row.
     pub transmissions: usize,
-    /// The rows, one after the other.
+    /// The law's rows of mutual information, one packet after the other.
     pub samples: Vec<f32>,
 }

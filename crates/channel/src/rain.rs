@@ -91,7 +91,7 @@ impl Kind for RainByElevation {
 /// Attenuation in decibels by elevation in degrees.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RainTable {
-    /// In the order of elevation; at least one.
+    /// Rows of elevation and attenuation by rain, in the order of elevation; at least one.
     rows: Vec<(f64, f64)>,
 }
 

@@ -26,7 +26,7 @@ pub struct Device {
 }
 
 impl Side {
-    /// The end of flows that is behind it.
+    /// The end of the flows that is behind the device.
     pub(crate) fn end(self) -> End {
         match self {
             Side::Servers => End::Server,

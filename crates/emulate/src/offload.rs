@@ -77,7 +77,7 @@ impl<'a> Frame<'a> {
         (size > 0).then_some(Frame { bytes, checksum, split: Some((layout, size)) })
     }
 
-    /// Returns the number of packets in it.
+    /// Returns the number of packets in the frame of the device.
     pub fn packets(&self) -> usize {
         self.split.map_or(1, |(layout, size)| (self.bytes.len() - layout.payload).div_ceil(size).max(1))
     }
@@ -160,7 +160,7 @@ pub(crate) struct Joined {
     packets: u64,
 }
 
-/// A frame that may grow.
+/// A frame of a device to which more packets may be joined.
 #[derive(Clone, Copy, Debug)]
 struct OpenFrame {
     layout: Layout,

@@ -45,7 +45,7 @@ pub struct Measured {
     pub entered: [u64; 2],
     /// Packets that left to the users and to the servers.
     pub left: [u64; 2],
-    /// Packets that the path lost.
+    /// Packets of real hosts that the simulated path lost.
     pub lost: u64,
     /// Packets for an address that nobody has, without an IP header, or too long for the last hop.
     pub refused: u64,
@@ -202,7 +202,7 @@ impl Session {
         }
     }
 
-    /// Offers a packet. Returns whether it has entered.
+    /// Offers a host's packet to the simulation. Returns whether it has entered.
     fn offer(&mut self, simulation: &mut Simulation, now: Time, from: End, ticket: u32, packet: &[u8]) -> bool {
         let header = IpHeader::read(packet);
         if header.is_some_and(|header| header.destination.is_multicast()) {
@@ -259,7 +259,7 @@ impl Session {
         self.write();
     }
 
-    /// Writes what is joined to its device.
+    /// Writes the joined packets to their device.
     fn write(&mut self) {
         let device = &self.devices[self.to];
         let left = &mut self.measured.left[1 - device.side().end() as usize];
@@ -277,7 +277,7 @@ impl Session {
         std::mem::take(&mut self.log)
     }
 
-    /// Returns the counts and measurements so far.
+    /// Returns the session's counts and measurements so far.
     pub fn measured(&self) -> Measured {
         let late_ns = [0.5, 0.95, 0.99, 0.999, 1.0].map(|share| self.late.value_at_quantile(share));
         Measured { late_ns, ..self.measured.clone() }

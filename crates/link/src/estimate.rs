@@ -65,7 +65,7 @@ pub struct Estimates {
     reports: Vec<(u64, f64)>,
     /// Reports in flight, with the time when they were made, of all users one after the other.
     coming: VecDeque<(Time, Vec<f64>)>,
-    /// When all users report next; only with an age.
+    /// When all users report their channel next; only with an age.
     next: Time,
 }
 

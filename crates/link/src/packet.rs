@@ -29,7 +29,7 @@ pub struct PacketRef {
 /// acknowledgment has none: it begins where it ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FlowNumbers {
-    /// The connection that counts so.
+    /// The connection that counts its packets so.
     pub connection: u32,
     /// The first number.
     pub begin: u64,

@@ -52,7 +52,7 @@ impl Propagation {
         }
     }
 
-    /// The delay, if it is constant.
+    /// The delay from the satellite to the users, if it is constant.
     pub fn constant(&self) -> Option<Duration> {
         match &self.0 {
             Course::Fixed(delay) => Some(*delay),

@@ -111,7 +111,7 @@ struct OpenPacket {
     packet: PacketRef,
     /// Fragments whose fate is not known.
     fragments: u32,
-    /// Why the first that was lost was.
+    /// Why the first fragment that was lost was.
     lost: Option<DropReason>,
 }
 

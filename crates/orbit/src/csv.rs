@@ -8,7 +8,7 @@ use std::ops::RangeInclusive;
 
 use units::{FieldError, Files, numbered_lines};
 
-/// A line that is neither empty nor a comment.
+/// A line of a table that is neither empty nor a comment.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Line<'a> {
     /// The line's number in the file, from 1.
@@ -45,7 +45,7 @@ pub(crate) fn rows(text: &str) -> impl Iterator<Item = Line<'_>> {
 }
 
 impl<'a> Line<'a> {
-    /// An error about this line.
+    /// An error about this line of a table.
     pub fn wrong(&self, message: impl Into<String>) -> FieldError {
         FieldError::new(format!("line {}", self.number), message)
     }

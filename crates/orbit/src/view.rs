@@ -88,7 +88,7 @@ fn elevation(sine: f64) -> Angle {
 /// One of the looks at all satellites, in the order of time.
 struct PassLook {
     number: usize,
-    /// The instants of the look before and of this one.
+    /// The instants of the look at all satellites before and of this one.
     before: f64,
     now: f64,
     /// The sine of the elevation.

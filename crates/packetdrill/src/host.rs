@@ -6,14 +6,14 @@ use std::sync::Arc;
 use transport::{Connection, Cookie, Info, PeerMemory, Segment, Settings, State, SynOptions};
 use units::{Duration, Time};
 
-/// A segment that was sent.
+/// A segment that the connection under test sent.
 #[derive(Clone, Copy, Debug)]
 pub struct Sent {
     /// When it was sent.
     pub at: Time,
     /// The segment.
     pub segment: Segment,
-    /// The number of earlier transmissions of its data.
+    /// The number of earlier transmissions of the segment's data.
     pub sent_before: u32,
 }
 
@@ -129,7 +129,7 @@ impl Host {
         Ok(last)
     }
 
-    /// Removes the oldest segment that was sent.
+    /// Removes the oldest segment that the connection under test sent.
     pub fn take_sent(&mut self) -> Option<Sent> {
         self.sent.pop_front()
     }

@@ -37,7 +37,7 @@ impl Emulation {
         Ok(Emulation { inside, theirs: Mutex::new(Some(theirs)), woken, wake, session: Mutex::new(None) })
     }
 
-    /// The descriptor by which another process sends its devices.
+    /// The descriptor by which the process in the namespaces sends its devices.
     fn fileno(&self) -> PyResult<i32> {
         let theirs = self.theirs.lock().unwrap_or_else(PoisonError::into_inner);
         theirs.as_ref().map(|end| end.as_raw_fd()).ok_or_else(|| PyRuntimeError::new_err("it was given away"))

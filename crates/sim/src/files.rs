@@ -14,7 +14,7 @@ const MOST_BYTES: u64 = 256 << 20;
 /// Where the names of files in a scenario lead.
 #[derive(Clone, Debug, PartialEq)]
 pub enum FileSource {
-    /// Paths, relative to this folder.
+    /// Files whose paths are relative to this folder.
     Folder(PathBuf),
     /// As [`FileSource::Folder`], and a Parquet file is turned into the comma-separated table that the stages read.
     Tables(PathBuf, TableReader),

@@ -57,7 +57,7 @@ pub(crate) enum Link {
     Terrestrial,
 }
 
-/// How many kinds of links there are.
+/// The number of kinds of links that packets cross.
 pub(crate) const LINKS: usize = Link::Terrestrial as usize + 1;
 
 /// A way within a flow: from the server to the user, or back.
@@ -125,7 +125,7 @@ impl Packet {
         Packet { head: Head::default(), payload: Packets::no_payload() }
     }
 
-    /// The endpoint at which it arrives.
+    /// The endpoint at which the packet arrives.
     #[inline(always)]
     pub(crate) fn receiver(&self) -> EndpointId {
         EndpointId { connection: self.connection, way: self.way.back() }

@@ -19,7 +19,7 @@ pub(crate) fn span(field: &str, seconds: f64) -> Result<Duration, ScenarioError>
     }
 }
 
-/// A duration given in seconds that is not 0.
+/// A question's duration, given in seconds, that is not 0.
 pub(crate) fn positive_span(field: &str, seconds: f64) -> Result<Duration, ScenarioError> {
     let duration = span(field, seconds)?;
     positive(field, duration)?;

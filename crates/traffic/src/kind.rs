@@ -39,7 +39,7 @@ pub trait Kind {
         None
     }
 
-    /// Returns what its sources need of their transport.
+    /// Returns what sources of this kind need of their transport.
     fn needs(&self) -> Needs;
 
     /// Whether the code that it names, if any, is among what scripts have registered.

@@ -94,7 +94,7 @@ impl Acts {
         self.waiting.is_empty()
     }
 
-    /// The next act that is due.
+    /// The program's next act that is due.
     pub(crate) fn pop(&mut self) -> Option<Act> {
         self.waiting.pop_front()
     }

@@ -100,7 +100,7 @@ pub trait Kind {
     /// Names the field, what was given and what is allowed.
     fn check(&self) -> Result<(), FieldError>;
 
-    /// The next size, before it is rounded.
+    /// The next size of the law, before it is rounded.
     fn draw(&self, rng: &mut dyn Rng) -> f64;
 
     /// The mean, limits included.
@@ -114,7 +114,7 @@ impl From<Lognormal> for Size {
 }
 
 impl Size {
-    /// The next size, at least one byte.
+    /// The next size of the law, at least one byte.
     pub(crate) fn draw(&self, rng: &mut dyn Rng) -> Bytes {
         match self {
             Size::Constant(size) => *size,
@@ -285,7 +285,7 @@ impl Lognormal {
         (self.min.map_or(f64::NEG_INFINITY, standard), self.max.map_or(f64::INFINITY, standard))
     }
 
-    /// The probability that a draw is kept.
+    /// The probability that a drawn size lies within the bounds and is kept.
     fn kept(&self) -> f64 {
         let (low, high) = self.limits();
         normal_cdf(high) - normal_cdf(low)

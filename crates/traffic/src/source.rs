@@ -59,7 +59,7 @@ pub enum Needs {
     Messages {
         /// The largest, with IP and UDP headers, in bytes.
         packet: u32,
-        /// The option to which most of its size is due.
+        /// The option to which most of the transfer's size is due.
         option: &'static str,
     },
     /// Packets from outside, which need nothing.

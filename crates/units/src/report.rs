@@ -74,7 +74,7 @@ fn ends_in(name: &str, ending: &str) -> bool {
 
 /// A value of a report, and the keys that it consists of.
 pub trait Reported {
-    /// Whether it is a number.
+    /// Whether values of this type are numbers.
     const IS_NUMBER: bool = false;
 
     /// The ends of the scale, if they are known from the type.

@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use serde_json::{Value as Json, json};
 use sim::{Column, Table};
 
-/// A value for a text that is not there.
+/// The packed value of a text that is not there.
 const NONE: u32 = u32::MAX;
 
 /// A table: in the JSON its `rows`, and of each column `name`, `type` and `offset` in the data; `f64` values, or for

@@ -54,7 +54,7 @@ def numbers(figure: Figure) -> str:
 
 
 def svg(figure: Figure) -> str:
-    """A figure of matplotlib as text; the same figure gives the same."""
+    """A figure of matplotlib as SVG, which a page carries as text; the same figure gives the same text."""
     import tempfile
     from pathlib import Path
 

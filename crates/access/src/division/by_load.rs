@@ -90,7 +90,7 @@ impl ByLoad {
     }
 }
 
-/// The carriers as they are divided now.
+/// The carriers of a frame as they are divided now between random and dedicated access.
 struct Divider {
     by_load: ByLoad,
     carriers: u32,

@@ -15,10 +15,10 @@ pub(super) struct Share {
     granted: Vec<(u32, u32)>,
 }
 
-/// A terminal that wants slots.
+/// A terminal that wants slots of the burst time plan.
 #[derive(Clone, Copy, Debug)]
 struct Candidate {
-    /// Its index among the candidates.
+    /// The terminal's index among the candidates.
     index: u32,
     terminal: u32,
     wanted: u32,

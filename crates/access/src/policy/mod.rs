@@ -62,10 +62,10 @@ pub struct SwitchView {
     pub random_load: f64,
 }
 
-/// The state of a policy at a terminal.
+/// What the switch between random and dedicated access keeps of a terminal.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SwitchState {
-    /// Whether its last datagram took dedicated access.
+    /// Whether the terminal's last datagram took dedicated access.
     dedicated: bool,
 }
 

@@ -10,7 +10,7 @@ use super::layout::RandomLayout;
 use super::replica_count::ReplicaCount;
 use super::scheme::{Decoding, Receiver};
 
-/// How a packet is coded.
+/// The code of a packet of random access: its bits, symbols and margin.
 pub(super) struct Coding {
     pub(super) payload_bits: u32,
     pub(super) packet_bits: u32,
@@ -28,7 +28,7 @@ impl Coding {
         Receiver { es_n0, power_spread, required: self.required(), joint: self.is_joint(), iterations }
     }
 
-    /// Whether the codeword extends over all bursts.
+    /// Whether the packet's codeword extends over all its bursts.
     fn is_joint(&self) -> bool {
         self.bursts > 1
     }
@@ -40,7 +40,7 @@ impl Coding {
         f64::from(self.packet_bits) * (1.0 + self.margin) / (symbols * BITS_PER_SYMBOL)
     }
 
-    /// Whether a packet can be decoded at all.
+    /// Refuses a code by which no packet could be decoded.
     pub(super) fn check(&self) -> Result<(), FieldError> {
         let &Coding { payload_bits, packet_bits, symbols, margin, bursts } = self;
         if payload_bits == 0 {

@@ -4,7 +4,7 @@
 /// set: the terminal has one amplifier.
 #[derive(Clone, Debug)]
 pub struct Columns {
-    /// All columns, those that are free first.
+    /// All columns (timeslots) of the frame, those that are free first.
     columns: Box<[u32]>,
     free: u32,
     /// The index of each column in `columns`, where that is known.
@@ -22,7 +22,7 @@ impl Columns {
         Columns { index_of: columns.clone(), columns, free: timeslots, is_indexed: true }
     }
 
-    /// Frees all columns, for the next frame.
+    /// Frees all columns of the terminal, for the next frame.
     pub fn clear(&mut self) {
         self.free = self.timeslots();
     }
@@ -99,13 +99,13 @@ impl FreeColumns<'_> {
         self.0.len()
     }
 
-    /// One of them, counted from 0 in no order.
+    /// One of the free columns, counted from 0 in no order.
     #[inline(always)]
     pub(super) fn column(&self, index: usize) -> u32 {
         self.0[index]
     }
 
-    /// Takes the one with this index.
+    /// Takes the free column with this index.
     #[inline(always)]
     pub(super) fn take(&mut self, index: usize) {
         let last = self.0.len() - 1;

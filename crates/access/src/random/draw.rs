@@ -15,10 +15,10 @@ pub(super) struct Digits<'a, R: ?Sized> {
     bits_left: i32,
 }
 
-/// Bits of a draw that are used.
+/// Bits of a random word that a draw uses.
 const BITS_OF_A_DRAW: i32 = 40;
 
-/// Bits that a number below a bound uses.
+/// Bits of the random word that a number below a bound uses.
 #[inline]
 pub(super) fn bits_of(bound: u32) -> u32 {
     u32::BITS - bound.leading_zeros()

@@ -29,7 +29,7 @@ pub struct RandomFrame {
     counters: RandomCounters,
 }
 
-/// Counters since construction.
+/// Counters of random access, since the construction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RandomCounters {
     /// Bursts sent.

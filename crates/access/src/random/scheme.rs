@@ -92,7 +92,7 @@ impl ReplicaLaw {
     }
 }
 
-/// How it is found which packets arrive.
+/// How a scheme of random access finds which packets arrive.
 #[derive(Clone, Debug)]
 pub enum Decoding {
     /// By a receiver.
@@ -101,7 +101,7 @@ pub enum Decoding {
     Table(PlrTable),
 }
 
-/// The receiver that the module describes.
+/// The receiver of random access that the module describes.
 #[derive(Clone, Copy, Debug)]
 pub struct Receiver {
     pub(super) es_n0: Db,

@@ -21,7 +21,7 @@ use units::Db;
 /// Modulation and coding of a burst.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Waveform {
-    /// Its number in the standard.
+    /// The waveform's number in the standard.
     pub id: u8,
     /// Symbols of a burst, preamble and pilots included.
     pub burst_symbols: u32,
@@ -77,7 +77,7 @@ pub fn for_es_n0(es_n0: Db, burst_symbols: u32) -> Option<&'static Waveform> {
     decoded.max_by_key(|waveform| waveform.payload_bytes)
 }
 
-/// The file is compiled in; a test reads it.
+/// A line of the table of waveforms, which is compiled in; a test reads it.
 fn parse(line: &'static str) -> Option<Waveform> {
     let mut fields = line.split(',');
     let mut next = || fields.next();

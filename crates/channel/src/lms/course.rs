@@ -10,7 +10,7 @@ use crate::Geometry;
 #[derive(Debug)]
 pub(crate) struct Published<S: 'static> {
     environment: &'static str,
-    /// By elevation in degrees; at least one.
+    /// The parameter sets by elevation in degrees; at least one.
     sets: Vec<(f64, &'static S)>,
 }
 
@@ -73,7 +73,7 @@ impl<S> Published<S> {
         let mut legs: Vec<(f64, usize)> = Vec::new();
         let mut enter = |metres: f64, set: usize| {
             if legs.last().is_none_or(|&(_, last)| last != set) {
-                // A leg that ends where it begins is removed.
+                // A leg of the fading course that ends where it begins is removed.
                 while legs.last().is_some_and(|&(from, _)| from >= metres) {
                     legs.pop();
                 }

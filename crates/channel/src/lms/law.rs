@@ -17,7 +17,7 @@ use crate::{ERASED, Geometry, TransmissionLaw, qpsk};
 /// Probabilities are then exact to 0.3 %.
 const ROWS: usize = 32_768;
 
-/// The quantities that change along the course.
+/// The quantities of a transmission law that change along the course.
 pub(crate) struct Along<'a> {
     pub(crate) snr: &'a Snr,
     /// When packets are sent, if the law depends on it.

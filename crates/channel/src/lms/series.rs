@@ -50,7 +50,7 @@ pub(crate) struct Series<T> {
     end: u64,
 }
 
-/// The channel at one instant.
+/// The fading at one instant: the gain, the state, and the processes whose sum it is.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Sample {
     /// Power gain relative to a line of sight.

@@ -14,7 +14,7 @@ pub(crate) struct Shadowing {
     /// The coming steps, each with the number of steps from the start after which it applies.
     changes: VecDeque<(u64, ShadowingStep)>,
     until: u64,
-    /// The value after the last step that was made.
+    /// The shadowing after the last step that was made.
     value: f32,
     last: u64,
     /// The first of the steps whose values overwrite the numbers that they took, the index of its number, and the

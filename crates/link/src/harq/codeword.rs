@@ -22,7 +22,7 @@ const PARTS_MAX: usize = 16;
 #[derive(Clone, Debug)]
 pub(crate) struct Codeword {
     block: Block,
-    /// Whether a packet shorter than the block is padded to it.
+    /// Whether a packet shorter than the code block is padded to it.
     padding: bool,
     /// Whether the receiver keeps bursts that it could not decode.
     combining: bool,

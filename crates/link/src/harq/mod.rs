@@ -78,8 +78,8 @@ pub trait Kind {
         false
     }
 
-    /// Whether a packet shorter than the block is padded to it.
-    fn padding(&self) -> bool {
+    /// Whether a packet shorter than the code block is padded to it.
+    fn pads_block(&self) -> bool {
         false
     }
 
@@ -101,7 +101,7 @@ pub trait Kind {
     /// The information that an ideal code needs to decode a packet, in bits: the packet's bits, or those of the whole
     /// block if the scheme pads it.
     fn information_bits(&self, packet_bytes: u32) -> f64 {
-        let block = self.max_packet_bytes().filter(|_| self.padding());
+        let block = self.max_packet_bytes().filter(|_| self.pads_block());
         f64::from(block.unwrap_or(packet_bytes)) * 8.0
     }
 }
@@ -247,7 +247,7 @@ pub struct HarqCounters {
     pub useful_bits: u64,
     /// Negative acknowledgments that reached the sender.
     pub nacks: u64,
-    /// Feedback that was lost.
+    /// HARQ feedback that was lost.
     pub lost_feedback: u64,
     /// Processes in use at the sender.
     pub processes: usize,

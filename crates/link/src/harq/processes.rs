@@ -40,7 +40,7 @@ pub(crate) trait FixedSizes: BlockOptions {
     /// If a value cannot be.
     fn scheme(&self) -> Result<Scheme, FieldError>;
 
-    /// The machine that runs it.
+    /// The machine that runs the HARQ scheme.
     fn machine(scheme: Scheme, streams: UserStreams) -> Box<dyn Harq>
     where
         Self: Sized,
@@ -62,7 +62,7 @@ impl<S: FixedSizes> Kind for S {
         Some(self.coding().block)
     }
 
-    fn padding(&self) -> bool {
+    fn pads_block(&self) -> bool {
         self.coding().padding
     }
 
@@ -97,7 +97,7 @@ macro_rules! scheme_config {
             /// Mutual information per data bit at which a block is decoded: "code" for that of the CCSDS turbo code at
             /// the rate reached so far, or a number.
             pub threshold: $crate::harq::sizes::Threshold,
-            /// Whether a packet shorter than the block is padded to it; if not, its coded bits are in proportion.
+            /// Whether a packet shorter than the code block is padded to it. if not, its coded bits are in proportion.
             pub padding: bool,
             $(
                 /// Delay and loss of the feedback.
@@ -172,7 +172,7 @@ impl Stored for Process {
     }
 }
 
-/// The packets of one user at the sender.
+/// The HARQ processes of one user at the sender.
 #[derive(Debug, Default)]
 struct User {
     open: u32,

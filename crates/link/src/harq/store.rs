@@ -7,10 +7,10 @@ use crate::packet::PacketRef;
 
 /// What a scheme keeps of a packet at both ends, from its first transmission to its last feedback.
 pub(super) trait Stored: Copy {
-    /// The packet and its sequence number.
+    /// The packet of the HARQ process, and its sequence number.
     fn packet(&self) -> (PacketRef, u64);
 
-    /// Whether the receiver knows its fate.
+    /// Whether the receiver knows the packet's fate.
     fn is_decided(&self) -> bool;
 }
 

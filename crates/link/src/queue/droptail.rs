@@ -24,7 +24,7 @@ pub struct DropTailConfig {
 }
 
 impl DropTailConfig {
-    /// The threshold, if there is one.
+    /// The threshold above which packets are marked, if there is one.
     fn resolve(&self, link: &LinkFacts) -> Result<Option<Limit>, FieldError> {
         self.mark_above.map(|buffer| buffer.resolve_as("mark_above", link)).transpose()
     }

@@ -183,7 +183,7 @@ impl DualPi2 {
         self.interval
     }
 
-    /// The first packet to come goes before Classic ones.
+    /// The first low-latency packet to come goes before Classic ones.
     fn reset_credit(&mut self) {
         let share = self.config.classic_share.get();
         self.credit = FULL_PACKET * (share - (1.0 - share));

@@ -94,7 +94,7 @@ pub struct Pie {
     /// The waiting time now, and at the last computation.
     wait: Duration,
     wait_before: Duration,
-    /// The rest of the burst that passes without drops.
+    /// The rest of PIE's burst allowance, which passes without drops.
     burst_left: Duration,
     /// When the probability was last computed.
     computed: Time,
@@ -121,7 +121,7 @@ impl Pie {
         self.probability
     }
 
-    /// Does the computations that are due.
+    /// Computes PIE's drop probability as often as is due.
     fn advance(&mut self, now: Time) {
         while self.computed + self.config.interval <= now {
             self.computed += self.config.interval;

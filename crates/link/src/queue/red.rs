@@ -118,7 +118,7 @@ pub struct Red {
     average: f64,
     /// Packets since the last signal, -1 while the average is below the lower threshold.
     count: f64,
-    /// When the queue became empty, if it is.
+    /// When RED's queue became empty, if it is.
     empty_since: Time,
 }
 

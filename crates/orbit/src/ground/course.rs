@@ -32,7 +32,7 @@ struct Stretch {
     /// The upward direction at the begin, and the direction into which it turns.
     up: Vector,
     ahead: Vector,
-    /// The angle by which it turns, radians.
+    /// The angle by which the user moves on the leg, radians.
     angle: f64,
     /// Height above the ellipsoid at the begin and at the end, metres.
     altitude: [f64; 2],

@@ -18,7 +18,7 @@ pub struct Change {
 }
 
 impl Change {
-    /// The changes of either.
+    /// The changes of the route that either has.
     #[must_use]
     pub fn and(self, other: Change) -> Change {
         Change {

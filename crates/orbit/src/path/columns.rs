@@ -22,7 +22,7 @@ pub(crate) enum Quantity {
     Loss,
 }
 
-/// For which direction it holds.
+/// For which direction a column of a measured file holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Directions {
     Both,
@@ -30,13 +30,13 @@ pub(crate) enum Directions {
     Uplink,
 }
 
-/// A column that is understood.
+/// A column of a measured file that is understood.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Column {
     pub(crate) quantity: Quantity,
     pub(crate) directions: Directions,
     pub(crate) unit: Unit,
-    /// As the file's header has it.
+    /// The column's name as the file's header has it.
     pub(crate) name: String,
     /// The index of the column in a row, from 0.
     pub(crate) index: usize,

@@ -53,7 +53,7 @@ pub(crate) struct Follower {
     watches: Vec<Watch>,
     /// The intervals of policies with fixed epochs.
     epochs: Vec<Duration>,
-    /// Whether there is one gateway only.
+    /// Whether the path has one gateway only.
     is_single: bool,
     is_linked: bool,
     mask: Angle,
@@ -67,13 +67,13 @@ pub(crate) struct Follower {
     intervals: Vec<RouteInterval>,
 }
 
-/// An end and its serving satellite.
+/// An end of the path and its serving satellite.
 #[derive(Clone, Debug)]
 struct Watch {
     end: GroundEnd,
     policy: HandoverPolicy,
     serving: Option<u32>,
-    /// The next handover, if it is within the step.
+    /// The end's next handover, if it is within the step.
     until: Option<Time>,
 }
 

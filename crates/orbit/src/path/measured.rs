@@ -15,7 +15,7 @@ pub struct Measured {
     pub loss_down: Option<LossOverTime>,
     /// The share of lost packets from the users.
     pub loss_up: Option<LossOverTime>,
-    /// The last instant that was measured.
+    /// The last instant of the measurement.
     pub(crate) end: Option<Time>,
 }
 
@@ -23,7 +23,7 @@ pub struct Measured {
 pub type LossOverTime = OverTime<f64>;
 
 impl Measured {
-    /// Whether there is nothing beside a delay.
+    /// Whether the path has neither rates nor losses beside its delay.
     pub fn is_empty(&self) -> bool {
         *self == Measured { end: self.end, ..Measured::default() }
     }

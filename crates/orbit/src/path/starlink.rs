@@ -96,7 +96,7 @@ pub struct Parameters {
 
 /// Where tables begin and end: 3 of 100,000 values are beyond either end.
 const REACH: f64 = 4.0;
-/// The delay's points are this far apart.
+/// The distance between points of the drawn delay.
 const STEP: Duration = Duration::from_millis(20);
 /// The name of every model with its file.
 const FILES: &[(&str, &str)] = &[
@@ -238,7 +238,7 @@ fn mean(table: &[f64]) -> f64 {
     table[0] + table.windows(2).enumerate().map(rise).sum::<f64>()
 }
 
-/// The course of one run.
+/// The delays of one run, drawn epoch by epoch.
 struct Epochs<'a> {
     of: &'a Parameters,
     uniform: &'a mut dyn FnMut() -> f64,
@@ -328,7 +328,7 @@ impl<'a> Epochs<'a> {
     }
 }
 
-/// Adds a point, unless there is silence.
+/// Adds a point of the delay, unless the path is silent after an epoch.
 fn push(points: &mut Vec<DelayPoint>, at: Time, delay: Option<Duration>, silent_until: Time) {
     if at >= silent_until {
         points.push(DelayPoint { at, delay, last_link: None });

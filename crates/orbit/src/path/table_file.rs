@@ -18,7 +18,7 @@ use crate::csv::{Line, rows};
 /// Times since 1970 are larger than this many seconds, and those since the start of a measurement smaller: three years.
 const CALENDAR: f64 = 1e8;
 
-/// The columns of a table that are read.
+/// The columns of a table of measurements that are read.
 struct Table {
     time: Column,
     others: Vec<Column>,

@@ -64,7 +64,7 @@ pub struct AllPairsOptions {
 pub struct PairRoute {
     /// The instant, seconds after the start.
     pub time_s: f64,
-    /// One end: a station's number.
+    /// One end of the route: a station's number.
     pub from: u32,
     /// The other end, a larger number.
     pub to: u32,
@@ -104,7 +104,7 @@ pub struct NextHop {
 /// Delay, hops and changes of a pair's route over the whole time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PairSummary {
-    /// One end: a station's number.
+    /// One end of the route: a station's number.
     pub from: u32,
     /// The other end, a larger number.
     pub to: u32,
@@ -289,7 +289,7 @@ impl AllPairs {
         self.steps
     }
 
-    /// Number of instants that are done.
+    /// The number of instants whose routes are found.
     pub fn done(&self) -> u64 {
         self.done
     }
@@ -413,7 +413,7 @@ impl AllPairs {
     }
 }
 
-/// Instants that one call looks at.
+/// Instants whose stations one call looks for in view of satellites.
 const LOOKS_AT_ONCE: u64 = 2000;
 const MOST_BATCH: u64 = 1000;
 const MOST_THREADS: usize = 256;

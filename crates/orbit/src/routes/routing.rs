@@ -31,7 +31,7 @@ struct QueuedSatellite(u64);
 const SATELLITE_BITS: u32 = 17;
 /// For the longest routes by delay.
 const FINE_STEPS: f64 = 1024.0;
-/// For as many links as there can be satellites.
+/// For routes of as many links as there can be satellites.
 const COARSE_STEPS: f64 = 1.0 / 1024.0;
 /// Longer than any route of a few links (57 light seconds), so that of two routes the one with fewer links costs less.
 /// The lengths of two routes with equally many links are still compared to less than a millimetre.

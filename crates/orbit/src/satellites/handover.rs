@@ -87,7 +87,7 @@ impl Default for Hysteresis {
 pub struct InView {
     /// The satellite's number.
     pub satellite: u32,
-    /// Sine of its elevation.
+    /// Sine of the satellite's elevation.
     pub sin_elevation: f64,
 }
 

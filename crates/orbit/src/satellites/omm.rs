@@ -10,7 +10,7 @@ use serde_json::Value;
 use crate::csv::{Line, rows};
 use crate::satellites::elements::{ElementSet, ElementsError};
 
-/// Keyword to value, both as text.
+/// An OMM's keywords and values, both as text.
 type Fields = BTreeMap<String, String>;
 
 /// Reads a JSON array of messages, or one message.
@@ -110,7 +110,7 @@ pub fn parse_xml(text: &str) -> Result<Vec<ElementSet>, ElementsError> {
     (1..).zip(messages).map(|(i, message)| set(&format!("record {i}"), &fields(message))).collect()
 }
 
-/// The elements of one message.
+/// The elements of one satellite's OMM.
 fn set(position: &str, fields: &Fields) -> Result<ElementSet, ElementsError> {
     let given = |key: &str| fields.get(key).map(String::as_str).filter(|value| !value.is_empty());
     let refuse = |message: String| ElementsError::at(position, message);

@@ -100,7 +100,7 @@ pub(super) enum Role {
     Closed,
 }
 
-/// A call that has not returned.
+/// A system call of the script that has not returned.
 #[derive(Clone, Debug)]
 pub(super) struct Blocked {
     pub line: u32,

@@ -18,7 +18,7 @@ const HEADERS: i64 = 40;
 const TIMESTAMPS: i64 = 12;
 /// The kernel's default for the largest receive buffer.
 const RECEIVE_BUFFER: i64 = 6_291_456;
-/// The preset's default for it.
+/// The preset's default for the largest receive buffer.
 const PRESET_RECEIVE_BUFFER: i64 = 15 << 20;
 
 /// Settings without effect here: their object is not modelled, or every script has the default.

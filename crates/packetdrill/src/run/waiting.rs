@@ -92,7 +92,7 @@ impl Runner {
         Ok(())
     }
 
-    /// The result of a call, if it can return.
+    /// The result of a blocked call, if it can return.
     pub(super) fn try_wait(&mut self, wait: &mut Wait) -> Result<Option<Returned>, Stop> {
         let now = self.clock.now;
         let failed = self.failure.name(self.host.as_ref()).is_some();

@@ -21,7 +21,7 @@ use crate::host::Host;
 use crate::kernel::ca_state;
 use crate::run::Stack;
 
-/// The numbers of a conversation that are compared.
+/// The numbers of a recorded conversation that are compared with ours.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Course {
     /// Bytes acknowledged, and the milliseconds from the first data segment to the last acknowledgment of new data.
@@ -186,7 +186,7 @@ struct Loop<'a> {
     sent: u64,
     /// The arrival of each data segment.
     arrivals: Vec<Option<Time>>,
-    /// The delay of the last segment that arrived.
+    /// The delay of the sender's last segment that arrived.
     delay: Duration,
     mss: u16,
     now: Time,
@@ -277,7 +277,7 @@ impl<'a> Loop<'a> {
         }
     }
 
-    /// A segment of the sender meets its fate.
+    /// A segment of our sender meets the fate that the recording has for it.
     fn forward(&mut self, segment: Segment) {
         self.course.on_sent(self.at(), segment.len);
         let usual = Fate { delays: vec![self.delay], follows: self.arrivals.len().checked_sub(1) };

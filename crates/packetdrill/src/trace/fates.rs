@@ -81,7 +81,7 @@ struct SentData {
     end: u64,
     sent_ms: f64,
     lost: bool,
-    /// When its arrivals were acknowledged.
+    /// When the segment's arrivals were acknowledged.
     acked_ms: Vec<f64>,
 }
 

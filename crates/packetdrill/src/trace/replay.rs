@@ -20,7 +20,7 @@ pub(super) const ORIGIN: Time = Time::from_nanos(1_000_000_000);
 pub(super) const PHASE: Duration = Duration::from_micros(250);
 /// The window shift of the peer; the options of its SYN are not recorded.
 const PEER_SHIFT: u8 = 8;
-/// The kernel's clock ticks so often.
+/// The time between ticks of the recorded kernel's clock.
 const JIFFY: Duration = Duration::from_millis(4);
 /// Our timer may be due this much later than the kernel's, because round-trip times are measured in ticks.
 const EARLY: Duration = Duration::from_millis(5);
@@ -271,7 +271,7 @@ impl<'a> Replay<'a> {
         }
     }
 
-    /// Removes equal segments from both queues.
+    /// Removes equal segments from the kernel's queue and from ours.
     fn pair(&mut self) {
         let mut at = 0;
         while let (Some(ours), Some(first)) = (self.ours.get(at), self.kernel.front()) {
@@ -411,7 +411,7 @@ impl<'a> Replay<'a> {
         }
     }
 
-    /// Our timestamp for one of the kernel's.
+    /// Our timestamp for one that the recorded kernel sent.
     fn our_stamp(&self, kernel: u32) -> u32 {
         match self.stamps.get(&kernel) {
             Some(ours) => *ours,

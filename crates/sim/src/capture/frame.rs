@@ -10,7 +10,7 @@ use units::Ecn;
 
 use crate::packet::Way;
 
-/// The headers of a packet, and how long it was.
+/// The headers of a captured packet, and how long it was on the wire.
 #[derive(Clone, Copy)]
 pub(super) struct Frame {
     bytes: [u8; Frame::MOST],

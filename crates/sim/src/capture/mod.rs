@@ -108,7 +108,7 @@ impl Capture {
         self.headers.remove(&ticket);
     }
 
-    /// A packet leaves the end that made it.
+    /// Captures a packet that leaves the end that made it.
     pub(crate) fn sent(&mut self, now: Time, packet: &Packet) {
         let flow = &mut self.flows[packet.flow as usize];
         let frame = flow.frame(packet, true, &self.headers);

@@ -21,7 +21,7 @@ pub(crate) struct FlowPlan {
 /// A proxy between a server and the gateway.
 #[derive(Debug)]
 pub(crate) struct PepPlan {
-    /// One way between them.
+    /// The one-way delay between server and gateway.
     pub(crate) delay: Duration,
     /// The transport of the server's connection.
     pub(crate) transport: Arc<dyn Transport>,

@@ -33,7 +33,7 @@ pub(crate) struct PathPlan {
     pub(crate) trace: DelayTrace,
     /// Whether the trace reaches to the user: the last link is then the last hop's to delay.
     includes_last_link: bool,
-    /// The delay, where it never changes.
+    /// The delay of the path, where it never changes.
     pub(crate) constant: Option<Duration>,
     /// The way from the users, where its delay is another one.
     uplink: Option<Box<PathPlan>>,
@@ -59,7 +59,7 @@ impl PathPlan {
         Ok((PathPlan::of(trace), warnings))
     }
 
-    /// The path of this trace.
+    /// The plan of a path with this trace of delays.
     pub(crate) fn of(trace: DelayTrace) -> PathPlan {
         let includes_last_link = !trace.intervals().is_empty();
         let first = trace.points().next().and_then(|(_, delay)| delay);

@@ -10,7 +10,7 @@ use super::{Plan, Scenario, ScenarioConfig, ScenarioError};
 
 /// Plans are kept as long as they take no more than this in all.
 const MOST_BYTES: usize = 64 << 20;
-/// And no more than these.
+/// The most plans that are kept.
 const KEPT: usize = 32;
 
 /// The last plans that were made, and the laws of their channels. Threads may share it.
@@ -70,7 +70,7 @@ impl Plan {
             && contents.iter().all(|(name, before)| now.read(name).is_ok_and(|bytes| bytes == *before))
     }
 
-    /// About how much it takes beside its law.
+    /// About how many bytes the plan takes beside its law.
     fn bytes(&self) -> usize {
         let read: usize = self.files.contents().iter().map(|(_, bytes)| bytes.len()).sum();
         // A point of the trace, how the satellite is seen there, and what channels make of it.

@@ -12,7 +12,7 @@ use std::collections::BinaryHeap;
 #[derive(Debug, Default)]
 pub(crate) struct Distribution {
     kept: KeptDelays,
-    /// Empty while all are kept.
+    /// The histogram's counters, empty while all delays are kept.
     counts: Vec<u32>,
     /// The class of the first counter.
     first: usize,
@@ -21,7 +21,7 @@ pub(crate) struct Distribution {
     counted_only: u64,
 }
 
-/// The delays that are kept.
+/// The delays of a flow that are kept.
 #[derive(Debug)]
 enum KeptDelays {
     /// All: at most [`GREATEST`], none of them [`LONG`].
@@ -45,7 +45,7 @@ const DIGIT_BITS: u32 = 11;
 const HALF: usize = 1 << (DIGIT_BITS - 1);
 /// Stands for delays from here on, more than an hour: these are known to three digits.
 const LONG: u32 = u32::MAX;
-/// The list of counters grows by this many.
+/// The histogram of delays grows by this many counters.
 const STEP: usize = 16;
 
 impl Distribution {

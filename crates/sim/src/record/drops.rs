@@ -135,7 +135,7 @@ impl Drops {
         self.0[loss.reason()] += 1;
     }
 
-    /// Packets lost for this reason.
+    /// The flow's packets that were lost for this reason.
     pub(crate) fn by(&self, loss: Loss) -> u64 {
         self.0[loss.reason()]
     }
@@ -181,7 +181,7 @@ impl Lost {
     }
 }
 
-/// By the name of a column; there is one.
+/// Losses by the name of their column, which must exist.
 impl std::ops::Index<&str> for Lost {
     type Output = u64;
 

@@ -84,17 +84,17 @@ impl FlowRecord {
         }
     }
 
-    /// Returns the number of its packets that were lost.
+    /// Returns the number of the flow's packets that were lost.
     pub(crate) fn lost_packets(&self) -> u64 {
         self.lost.as_ref().map_or(0, |lost| lost.total())
     }
 
-    /// Returns its lost packets by column.
+    /// Returns the flow's lost packets by column.
     pub(crate) fn lost(&self) -> Lost {
         self.lost.as_ref().map_or_else(Lost::default, |lost| lost.by_column())
     }
 
-    /// Retransmissions that were spurious.
+    /// The flow's retransmissions that were spurious.
     pub(crate) fn spurious(&self) -> u64 {
         self.spurious.as_ref().map_or(0, |spurious| spurious.count())
     }
@@ -213,7 +213,7 @@ impl TimeAverage {
         (self.value, self.value_from) = (value, now);
     }
 
-    /// Since when it has its value.
+    /// Since when the averaged quantity has its value.
     pub(crate) fn value_from(&self) -> Time {
         self.value_from
     }

@@ -7,7 +7,7 @@ use transport::{Flags, Segment};
 pub(crate) struct OrderCounter {
     /// The offset after the last byte sent.
     sent_end: u64,
-    /// The largest end of those that have arrived.
+    /// The largest end of the packets that have arrived.
     arrived_end: u64,
     /// The last acknowledgment that reached the sender, and the window in it.
     last: Option<(u64, u64)>,

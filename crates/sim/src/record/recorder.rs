@@ -20,7 +20,7 @@ pub(crate) struct Recorder {
     /// packets come late is told late.
     sent: [Digest; LINKS],
     became: [Digest; LINKS],
-    /// Events that are no packet's beginning or end.
+    /// Events of the run that are no packet's beginning or end.
     others: u64,
     /// The record of each flow's connection over the satellites.
     pub(crate) flows: Vec<FlowRecord>,
@@ -68,7 +68,7 @@ impl Recorder {
         }
     }
 
-    /// The hash over all events.
+    /// The digest: the hash over all events of the run.
     pub(crate) fn digest(&self) -> Digest {
         self.sent.into_iter().chain(self.became).fold(self.done, Digest::beside)
     }

@@ -106,7 +106,7 @@ impl Series {
         now + self.interval
     }
 
-    /// Drops every other instant, the first one stays.
+    /// Drops every other instant of the series, the first one stays.
     fn thin_out(&mut self) {
         let keep = self.times.len().div_ceil(2);
         for i in 1..keep {

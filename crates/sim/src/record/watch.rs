@@ -19,9 +19,9 @@ pub(crate) struct Watch {
     first: u32,
 }
 
-/// The most events that are kept.
+/// The most events that a watched run keeps.
 const MOST_EVENTS: usize = 100_000;
-/// The most packets that are kept.
+/// The most packets that a watched run keeps.
 const MOST_PACKETS: usize = 200_000;
 
 struct WatchedEvent {

@@ -4,7 +4,7 @@ use serde_json::Value as Json;
 
 use super::schemas::{listed, resolved, tagged_choices, type_of};
 
-/// More places than these are no help.
+/// The most places for a wrong key that an error names: more are no help.
 const MOST_PLACES: usize = 3;
 
 /// Returns where the unknown `key` of the table at `path` is known, in words; nothing where it is known nowhere, or at

@@ -24,7 +24,7 @@ struct Parameter {
 enum Meaning {
     /// As it is.
     Same,
-    /// A number in this unit.
+    /// The module's number, in this unit.
     In(&'static str),
     /// 0 or 1, or a truth value.
     Truth,
@@ -216,7 +216,7 @@ fn method_after(value: &Value, access: &Table) -> Result<Option<Value>, String> 
     }
 }
 
-/// The method that is chosen so far.
+/// The access method that the module's parameters have chosen so far.
 fn method_kind(access: &Table) -> Option<&str> {
     let method = access.get("method");
     let kind = method.and_then(Value::as_table).and_then(|table| table.get("kind")).or(method);

@@ -14,7 +14,7 @@ use super::schemas::{listed, resolved, tagged_choices, type_of};
 /// Reads a text as the quantity that a schema definition names; `None` if it names none.
 pub(super) type QuantityCheck = fn(definition: &str, text: &str) -> Option<Result<(), String>>;
 
-/// A schema with its definitions.
+/// The schema of a key, with the definitions that it names.
 #[derive(Clone, Copy)]
 pub(super) struct Shape<'a> {
     root: &'a Json,

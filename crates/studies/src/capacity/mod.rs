@@ -143,7 +143,7 @@ struct CapacityCase {
     asked: bool,
 }
 
-/// The policy that looks at nothing.
+/// The policy that chooses users at random and looks at nothing.
 const RANDOM: &str = "random";
 /// The most users of a case; a scenario may have more.
 const MOST_CASE_USERS: u32 = 100_000;

@@ -21,7 +21,7 @@ pub(super) struct Saturation {
     hop: LastHop,
     packet_bytes: u32,
     last_user: Arc<AtomicU32>,
-    /// Packets offered so far, the number of the next.
+    /// Packets offered to the full last hop so far: the number of the next.
     offered: u32,
     /// How many of those in the hop have started, as it was last counted.
     started: u64,

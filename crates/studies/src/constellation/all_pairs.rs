@@ -26,13 +26,13 @@ pub struct RoutesOptions {
     pub access: String,
     /// Elevation below which a satellite is not used, degrees; by default the constellation's.
     pub minimum_elevation_deg: Option<f64>,
-    /// How long.
+    /// The duration over which routes are asked for.
     pub duration_s: f64,
     /// Time between the instants.
     pub step_s: f64,
     /// Whether the next hop of every node is wanted, where it changes.
     pub forwarding: bool,
-    /// How many threads work; by default as many as there are processors.
+    /// Threads that search for routes; by default as many as there are processors.
     pub threads: Option<usize>,
     /// Whether stations that never have a satellite in view are left alone; else they are an error.
     pub keep_unseen: bool,
@@ -48,7 +48,7 @@ pub struct RoutesStudy {
     /// From when times count, of satellites from a file; and that their elements are old.
     epoch: Option<String>,
     warning: Option<String>,
-    /// Rows that were handed out.
+    /// Rows of routes and of next hops that were handed out.
     rows: [u64; 2],
 }
 
@@ -135,7 +135,7 @@ impl RoutesStudy {
         self.inner.steps()
     }
 
-    /// Returns the number of instants that are done.
+    /// Returns the number of instants whose routes are found.
     pub fn done(&self) -> u64 {
         self.inner.done()
     }

@@ -64,7 +64,7 @@ struct Instants {
     start_s: f64,
     /// From the first to the last.
     duration: Duration,
-    /// Between two of them; the last one may come sooner.
+    /// The time between two instants; the last one may come sooner.
     step: Duration,
 }
 

@@ -7,7 +7,7 @@ use units::{Duration, Time};
 pub(crate) struct Player {
     now: Time,
     state: PlayerState,
-    /// Media that has arrived and was not played.
+    /// Media of the video that has arrived and was not played.
     buffer: Duration,
     /// Play-out begins, and goes on after a stall, with this much media.
     startup: Duration,
@@ -92,7 +92,7 @@ impl Player {
         }
     }
 
-    /// Nothing more will arrive: it plays what there is.
+    /// The last segment has arrived: the player plays what there is.
     pub(crate) fn complete(&mut self) {
         self.is_complete = true;
         if matches!(self.state, PlayerState::Waiting | PlayerState::Stalled) {
@@ -120,7 +120,7 @@ impl Player {
         self.stalled
     }
 
-    /// Returns how often it stalled.
+    /// Returns how often the video stalled.
     pub(crate) fn stalls(&self) -> u64 {
         self.stalls
     }

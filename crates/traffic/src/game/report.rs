@@ -74,7 +74,7 @@ impl Heard {
         self.delays.push(delay_us);
     }
 
-    /// The delay of the last one; NaN before.
+    /// The delay of the game's last packet one way; NaN before the first.
     pub(super) fn last_s(&self) -> f32 {
         self.delays.last().map_or(f32::NAN, |&last| last as f32 * 1e-6)
     }

@@ -40,7 +40,7 @@ pub(super) struct Viewer {
     state: ViewerState,
     /// The next frame to be shown.
     head: u64,
-    /// The latest frame of which all has arrived.
+    /// The latest video frame of which all has arrived.
     newest: Option<u64>,
     /// Frames before this one are complete over a byte stream.
     streamed: u64,
@@ -76,7 +76,7 @@ struct Frame {
     captured: Time,
     first_packet: u64,
     missing: u64,
-    /// The offset after it in the byte stream.
+    /// The offset after the frame in the byte stream.
     end: u64,
     fate: FrameFate,
 }
@@ -282,7 +282,7 @@ impl Viewer {
         Some(ViewerState::Beginning { at: now.max(self.due(first)), first, stalled })
     }
 
-    /// When a frame is as old as it should be.
+    /// When a frame is as old as the viewer's latency.
     fn due(&self, number: u64) -> Time {
         self.captured(number) + self.playout.latency
     }

@@ -24,7 +24,7 @@ struct FractionalNoise {
     instant: f64,
 }
 
-/// One of the autoregressions.
+/// One of the autoregressions whose sum is fractional noise.
 struct Autoregression {
     x: f64,
     /// 1 − x, which a float near 1 cannot represent exactly.

@@ -160,7 +160,7 @@ impl ResponseSizes {
     }
 }
 
-/// Whole bytes, at least one.
+/// A drawn size in whole bytes, at least one.
 fn bytes(size: f64) -> u64 {
     (size.round() as u64).max(1)
 }

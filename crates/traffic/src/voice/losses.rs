@@ -11,7 +11,7 @@ const WORD: u64 = u64::BITS as u64;
 pub(crate) struct LossPattern {
     /// The first packet that may still be played.
     base: u64,
-    /// One past the last packet that is known.
+    /// One past the last packet of the call that is known.
     end: u64,
     /// One past the last packet that is known to be lost. Packets before it may be on the way: it ages none.
     lost_end: u64,
@@ -48,7 +48,7 @@ impl LossPattern {
         self.lost_end = self.lost_end.max(sequence + 1);
     }
 
-    /// At the end this packet is in flight.
+    /// At the end of the run this packet of the call is in flight.
     pub(crate) fn leave_out(&mut self, sequence: u64) {
         self.in_flight.insert(sequence);
     }

@@ -62,7 +62,7 @@ pub trait Kind {
         false
     }
 
-    /// The buffer of one call.
+    /// The play-out buffer of one call.
     fn build(&self) -> Box<dyn Buffer>;
 }
 

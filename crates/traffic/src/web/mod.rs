@@ -143,7 +143,7 @@ impl Web {
             reading: streams("traffic.reading"),
             state: PageState::Closed,
             wake: Time::ZERO + self.start + offset,
-            connections: (0..self.connections).map(|_| Connection::default()).collect(),
+            browser_connections: (0..self.connections).map(|_| Connection::default()).collect(),
             acts: VecDeque::new(),
             streams: BTreeMap::new(),
             opened_streams: 0,
@@ -184,7 +184,7 @@ pub(crate) struct WebSource {
     state: PageState,
     /// The instant of the next click or request; [`Time::MAX`] without one.
     wake: Time,
-    connections: Box<[Connection]>,
+    browser_connections: Box<[Connection]>,
     /// The actions that are due, and the instant at which they became due.
     acts: VecDeque<Act>,
     due: Time,
@@ -317,7 +317,7 @@ impl WebSource {
 
     /// The server has received `bytes` of requests in total; it answers the complete ones.
     fn handle_requests(&mut self, now: Time, number: u32, bytes: u64) {
-        let connection = &mut self.connections[number as usize];
+        let connection = &mut self.browser_connections[number as usize];
         let received_requests = bytes / self.config.request.get();
         for _ in connection.received_requests..received_requests {
             let request = &connection.waiting[connection.answered as usize];
@@ -332,7 +332,7 @@ impl WebSource {
 
     /// The user has received `bytes` of responses in total.
     fn handle_objects(&mut self, now: Time, number: u32, bytes: u64) {
-        let connection = &mut self.connections[number as usize];
+        let connection = &mut self.browser_connections[number as usize];
         let outstanding = self.outstanding;
         while connection.answered > 0 && bytes >= connection.received + connection.waiting[0].object.get() {
             let request = connection.waiting.pop_front().expect("answered ones are among them");
@@ -351,7 +351,7 @@ impl WebSource {
         }
     }
 
-    /// All requested objects have arrived at the user.
+    /// All requested objects of the page have arrived at the user.
     fn handle_complete(&mut self, now: Time) {
         if self.state == PageState::Main
             && let Some(streams) = &mut self.objects
@@ -392,7 +392,7 @@ impl WebSource {
     /// Sends a request, and opens the connection first if necessary.
     fn send_request(&mut self, now: Time, number: u32, object: Bytes) {
         let mut act = |action| self.acts.push_back(Act { connection: number, end: End::User, action });
-        let connection = &mut self.connections[number as usize];
+        let connection = &mut self.browser_connections[number as usize];
         if !connection.is_open {
             connection.is_open = true;
             act(Action::Open);
@@ -413,7 +413,7 @@ impl WebSource {
     fn finish_page(&mut self, now: Time) {
         self.times.load_times.push(now.since(self.clicked));
         // All responses have arrived: the memory of the queues is freed while the user reads.
-        self.connections.iter_mut().for_each(|connection| connection.waiting = VecDeque::new());
+        self.browser_connections.iter_mut().for_each(|connection| connection.waiting = VecDeque::new());
         if self.config.pages.is_some_and(|pages| self.times.load_times.as_slice().len() as u64 >= u64::from(pages)) {
             self.state = PageState::Done;
             self.close(now);
@@ -424,9 +424,9 @@ impl WebSource {
         }
     }
 
-    /// Closes all open connections, the user's end first.
+    /// Closes all open connections of the browser, the user's end first.
     fn close(&mut self, now: Time) {
-        for (connection, _) in (0..).zip(&self.connections).filter(|(_, connection)| connection.is_open) {
+        for (connection, _) in (0..).zip(&self.browser_connections).filter(|(_, connection)| connection.is_open) {
             let close = |end| Act { connection, end, action: Action::Close };
             self.acts.extend([End::User, End::Server].map(close));
         }

@@ -44,7 +44,7 @@ units::report! {
     }
 }
 
-/// The times of one user.
+/// The times of one user's pages, requests and responses.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct WebTimes {
     /// Pages that were requested.

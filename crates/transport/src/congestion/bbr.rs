@@ -35,7 +35,7 @@ const WINDOW_GAIN: f64 = 2.0;
 const BANDWIDTH_ROUNDS: usize = 10;
 /// The shortest round-trip time is looked for anew after so long.
 const MIN_RTT_WINDOW: Duration = Duration::from_secs(10);
-/// The window is at its least then, for so long.
+/// How long BBR keeps the window at its least to probe the round-trip time.
 const PROBE_RTT_TIME: Duration = Duration::from_millis(200);
 /// Aggregation is remembered for five to ten round trips, and allowed for up to a tenth of a second's worth.
 const AGGREGATION_ROUNDS: u32 = 5;
@@ -47,7 +47,7 @@ const AGGREGATION_RESET: u64 = 1 << 20;
 pub(super) enum BbrMode {
     /// The rate grows until the path is full.
     Startup,
-    /// The queue that this left is drained.
+    /// The queue that the startup left is drained.
     Drain,
     /// Around the bandwidth, with a gain of the cycle.
     ProbeBw,

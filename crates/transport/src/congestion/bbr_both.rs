@@ -4,7 +4,7 @@ use units::Duration;
 
 use super::{AckSample, CongestionState, RateSample, Start, Window};
 
-/// The window that stays: four segments.
+/// The least window of BBR: four segments.
 pub(super) const MIN_WINDOW: u32 = 4;
 /// The path is full when the rate has grown by less than a quarter in each of three round trips.
 const FULL_GROWTH: f64 = 1.25;
@@ -124,7 +124,7 @@ pub(super) fn retransmits(state: CongestionState) -> bool {
     matches!(state, CongestionState::Recovery | CongestionState::Loss)
 }
 
-/// The rate of a sample with its time.
+/// The delivery rate of an acknowledgment's sample, with its time.
 pub(super) fn measured(sample: &AckSample) -> Option<(&RateSample, Duration)> {
     let rate = sample.rate.as_ref()?;
     Some((rate, rate.interval.filter(|interval| !interval.is_zero())?))

@@ -98,7 +98,7 @@ pub struct External {
     control: Box<dyn Control>,
     needs: Needs,
     window: Window,
-    /// The window that was answered last.
+    /// The window that the registered code answered last.
     answered: f64,
     pacing_rate: Option<BitRate>,
     timeout: Option<Time>,

@@ -76,7 +76,7 @@ impl SlowStart {
     }
 }
 
-/// Below this window nothing is judged.
+/// The window below which HyStart judges nothing.
 const LOW_WINDOW: u32 = 16;
 /// Acknowledgments no farther apart belong to one train.
 const TRAIN_GAP: Duration = Duration::from_millis(2);

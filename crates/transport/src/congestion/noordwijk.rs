@@ -78,7 +78,7 @@ pub struct Noordwijk {
     config: NoordwijkConfig,
     /// B: segments of the next burst.
     burst: u32,
-    /// The time from its first segment to the next burst.
+    /// The time from the burst's first segment to the next burst.
     interval: Duration,
     /// Segments that the burst in progress may still send; 0 between bursts.
     allowance: u32,
@@ -86,7 +86,7 @@ pub struct Noordwijk {
     sent: u32,
     /// The sizes of bursts not yet acknowledged, the oldest first.
     bursts: VecDeque<u32>,
-    /// When the next begins, once this one has.
+    /// When the next burst begins, once this one has.
     next: Option<Time>,
     min_rtt: Option<Duration>,
     train: Train,

@@ -64,7 +64,7 @@ pub struct Peach {
     allowed: u32,
     /// Acknowledgments of dummies that still open nothing (wdsn).
     ignored: u32,
-    /// The window that dummies may open.
+    /// The window that dummy segments may open.
     ceiling: u32,
     /// Segments by which dummies have opened the window, while the recovery still holds it.
     earned: u32,
@@ -109,7 +109,7 @@ impl Peach {
         self.window.threshold = half;
     }
 
-    /// The path had room for one more.
+    /// A dummy segment was acknowledged: the path had room for one more.
     fn on_dummy_ack(&mut self, state: CongestionState) {
         if self.ignored > 0 {
             self.ignored -= 1;

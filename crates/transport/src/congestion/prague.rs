@@ -82,7 +82,7 @@ pub struct Prague {
 #[derive(Clone, Copy, Debug)]
 struct Reduced {
     at: Time,
-    /// SND.NXT at that instant.
+    /// SND.NXT at the reduction.
     nxt: u64,
     /// The window before the reduction.
     from: u32,

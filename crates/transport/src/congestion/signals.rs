@@ -19,7 +19,7 @@ pub struct AckSample {
     pub lost_total: u64,
     /// Segments in flight before this acknowledgment.
     pub in_flight_before: u32,
-    /// Segments in flight after it.
+    /// Segments in flight after this acknowledgment.
     pub in_flight: u32,
     /// SND.UNA and SND.NXT after it, as offsets in the byte stream: for controllers that count round trips by sequence.
     pub una: u64,
@@ -142,12 +142,12 @@ pub enum Event {
     Starts {
         /// The application, not the window, had left it so; or nothing was delivered yet.
         app_limited: bool,
-        /// When a segment was sent before it.
+        /// When a segment was sent before this one.
         last_sent: Option<Time>,
     },
     /// New data or a retransmission went out, for controllers that ask ([`super::Needs::sent`]).
     Sent {
-        /// Segments in flight, it included.
+        /// Segments in flight, this one included.
         in_flight: u32,
     },
     /// A segment is taken for lost, for controllers that ask ([`super::Needs::rates`]).

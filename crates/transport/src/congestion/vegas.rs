@@ -58,7 +58,7 @@ pub struct Vegas {
 
 #[derive(Clone, Copy, Debug)]
 struct VegasRound {
-    /// The offset whose acknowledgment ends it.
+    /// The offset whose acknowledgment ends Vegas's round.
     end: Option<u64>,
     min_rtt: Duration,
     samples: u32,

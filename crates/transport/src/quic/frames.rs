@@ -29,7 +29,7 @@ pub(super) trait Visitor {
 /// What an acknowledgment says of the time.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Acknowledgment {
-    /// The largest number of a packet in it.
+    /// The largest number of a packet that the acknowledgment names.
     pub largest: u64,
     /// Its delay, in the unit of the transport parameter `ack_delay_exponent`.
     pub delay: u64,
@@ -67,7 +67,7 @@ impl PacketKind {
         }
     }
 
-    /// The space of its numbers (RFC 9000 section 12.3).
+    /// The space of the packet's numbers (RFC 9000 section 12.3).
     pub fn space(self) -> usize {
         match self {
             PacketKind::Initial | PacketKind::Retry => 0,

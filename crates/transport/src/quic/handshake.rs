@@ -166,7 +166,7 @@ struct Handshake {
     step: HandshakeStep,
     own: TransportParameters,
     peer: Option<TransportParameters>,
-    /// Bytes of the next message that have come.
+    /// Bytes of the next message of the handshake that have come.
     input: Vec<u8>,
     /// Whether the library knows that the peer's parameters have come.
     reported: bool,

@@ -22,7 +22,7 @@ use super::handshake::{Handshakes, NoKey, TAG};
 use super::library::{Settings, address};
 use super::packet::{Answered, Content, QuicPacket};
 
-/// Our keys in their traits.
+/// Our keys behind the traits of the other library.
 #[derive(Clone, Copy, Default)]
 struct Key(NoKey);
 
@@ -101,7 +101,7 @@ fn keys() -> crypto::Keys {
     }
 }
 
-/// Our handshake as their session.
+/// Our handshake as a session of the other library.
 struct Handshake {
     side: Side,
     session: Box<dyn Session>,

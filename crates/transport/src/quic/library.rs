@@ -51,7 +51,7 @@ pub(super) struct Library {
     pub live: Option<(ConnectionHandle, Noq)>,
 }
 
-/// The facts for which it is made.
+/// The facts for which the library's part of a connection is made.
 pub(super) struct Start<'a> {
     pub settings: &'a Settings,
     pub clock: Clock,

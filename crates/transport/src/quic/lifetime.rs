@@ -10,7 +10,7 @@ use units::{Duration, Time};
 pub struct Lifetime {
     /// The first connection that ended before its application did.
     pub ended: Option<Ended>,
-    /// How many connections ended so.
+    /// The number of connections that ended, without those that timed out when their application was done.
     pub ends: u64,
     /// The last connection has ended so, and something was left to send or to arrive.
     pub is_cut_off: bool,
@@ -33,9 +33,9 @@ pub struct Ended {
     pub at: Time,
     /// Why.
     pub cause: EndCause,
-    /// In the library's words.
+    /// The end of the connection in the library's words.
     pub words: String,
-    /// The other end said so.
+    /// Whether the other end said that the connection is over.
     pub by_peer: bool,
 }
 
@@ -46,7 +46,7 @@ pub enum EndCause {
     IdleTimeout,
     /// The client has opened another before this end knew that the last is over.
     Replaced,
-    /// An application closed it.
+    /// An application closed the connection.
     Closed,
     /// The other end knows nothing of it (RFC 9000 section 10.3).
     StatelessReset,

@@ -9,7 +9,7 @@ use super::lifetime::Resume;
 /// A UDP datagram that carries QUIC packets. Unlike a segment it has its bytes: only the protocol can read them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct QuicPacket {
-    /// UDP datagrams that the sender sent before it.
+    /// UDP datagrams that the sender sent before this packet.
     pub number: u64,
     /// The congestion mark of its IP header.
     pub ecn: Ecn,
@@ -47,7 +47,7 @@ pub enum Content {
     Datagrams {
         /// The first of them.
         first: u64,
-        /// When the application wrote each of them.
+        /// When the application wrote each of the datagrams.
         written: Vec<Time>,
     },
 }
@@ -59,7 +59,7 @@ impl QuicPacket {
         IPV4_UDP_HEADER_BYTES + self.bytes.len() as u32
     }
 
-    /// Whether it carries data of the application.
+    /// Whether the packet carries data of the application.
     #[inline]
     pub fn has_data(&self) -> bool {
         self.content != Content::None

@@ -45,7 +45,7 @@ pub(super) enum Heading {
 /// How far a migration is.
 #[derive(Clone, Copy)]
 pub(super) enum Migration {
-    /// The address is another one, and not validated.
+    /// The path's address is another one, and not validated.
     Started,
     /// Logs that the path is validated.
     Complete,

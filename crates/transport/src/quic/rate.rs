@@ -57,7 +57,7 @@ impl SentPackets {
         }
     }
 
-    /// A packet of so many bytes goes out.
+    /// A QUIC packet of so many bytes goes out.
     pub fn send(&mut self, now: Time, number: u64, bytes: u16) {
         if self.in_flight == 0 {
             self.delivered_at = now;
@@ -87,14 +87,14 @@ impl SentPackets {
         self.usage.fill(self.in_flight, self.next);
     }
 
-    /// A packet has arrived.
+    /// A QUIC packet that was in flight has arrived.
     pub fn deliver(&mut self, number: u64, at: Time) -> Option<SentPacket> {
         self.delivered += 1;
         self.arrived_to = self.arrived_to.max(number + 1);
         self.settle(number, Some(at))
     }
 
-    /// A packet is taken for lost.
+    /// A QUIC packet that was in flight is taken for lost.
     pub fn lose(&mut self, number: u64) -> Option<LostSegment> {
         self.lost += 1;
         let SentPacket { tx_in_flight, lost, app_limited, .. } = self.settle(number, None)?;

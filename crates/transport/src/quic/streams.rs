@@ -41,11 +41,11 @@ pub(super) struct Stream {
     pub closed: bool,
     /// The other end will answer what this end writes.
     pub asks: bool,
-    /// The other end has confirmed that all has arrived.
+    /// The other end has confirmed that all of the streams has arrived.
     pub finished: bool,
-    /// All that the other end sends has arrived.
+    /// All that the other end sends on its streams has arrived.
     pub ended: bool,
-    /// Bytes that have arrived here in order.
+    /// Bytes of the streams that have arrived here in order.
     pub delivered: u64,
     /// Where in the stream they end, and where those of this connection begin.
     pub has: u64,
@@ -148,7 +148,7 @@ impl SentStreams {
     }
 }
 
-/// A packet that is being sent.
+/// A QUIC packet that is being sent, of which frames are read.
 pub(super) struct Outgoing<'a> {
     pub sending: &'a mut SentStreams,
     pub names: Option<&'a Resume>,
@@ -220,7 +220,7 @@ pub(super) struct Arrived {
     pub from: BTreeMap<u64, u64>,
 }
 
-/// A packet that arrives.
+/// A QUIC packet that arrives, of which frames are read.
 pub(super) struct Incoming<'a> {
     pub arrived: &'a mut Arrived,
     pub names: Option<&'a Resume>,

@@ -34,7 +34,7 @@ struct AbsoluteVolumes {
     terminals: Vec<Absolute>,
 }
 
-/// The state of a terminal, in slots.
+/// What AVBDC keeps of a terminal, in slots.
 #[derive(Clone, Debug, Default)]
 struct Absolute {
     /// The last request of the terminal.

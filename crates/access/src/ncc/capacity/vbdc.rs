@@ -37,7 +37,7 @@ struct Volumes {
     terminals: Vec<Volume>,
 }
 
-/// The state of a terminal, in slots.
+/// What VBDC keeps of a terminal, in slots.
 #[derive(Clone, Debug, Default)]
 struct Volume {
     /// Slots that the terminal has requested and not got.

@@ -8,7 +8,7 @@ pub(in crate::random) struct Bursts {
     /// The bursts that are left in each slot, as [`BurstsOfSlot`]s: none until all packets have come, then all until
     /// they are decoded. At least [`USUAL_SLOTS`], of which the first are the frame's.
     left: Vec<u64>,
-    /// How many slots the frame has.
+    /// The number of slots of the frame.
     slots: usize,
     /// The bursts of each packet; `None` if packets have different numbers of them.
     each: Option<u32>,
@@ -18,7 +18,7 @@ pub(in crate::random) struct Bursts {
     /// The slots of the packets' bursts, one packet after the other, and room for more.
     slot_of: Vec<u32>,
     packets: usize,
-    /// How many bursts there are.
+    /// The number of bursts in the frame's slots.
     count: usize,
     /// The packets that were not decoded, by number: of a frame that was.
     lost: Vec<u32>,
@@ -30,19 +30,19 @@ pub(in crate::random) struct Bursts {
 pub(super) struct BurstsOfSlot(u64);
 
 impl BurstsOfSlot {
-    /// A slot with a burst of this packet.
+    /// A slot of the frame with one burst, of this packet.
     #[inline(always)]
     pub(super) fn with(packet: u32) -> BurstsOfSlot {
         BurstsOfSlot(u64::from(packet) << 32 | 1)
     }
 
-    /// With a burst more of this packet.
+    /// The slot with one burst more, of this packet.
     #[inline(always)]
     pub(super) fn add(self, packet: u32) -> BurstsOfSlot {
         BurstsOfSlot(self.0.wrapping_add(BurstsOfSlot::with(packet).0))
     }
 
-    /// Without the burst of this packet.
+    /// The slot without the burst of this packet.
     #[inline(always)]
     pub(super) fn remove(self, packet: u32) -> BurstsOfSlot {
         BurstsOfSlot(self.0.wrapping_sub(BurstsOfSlot::with(packet).0))
@@ -53,7 +53,7 @@ impl BurstsOfSlot {
         self.0 as u32
     }
 
-    /// The packet of the burst that is alone.
+    /// The packet whose burst is alone in the slot.
     #[inline(always)]
     pub(super) fn alone(self) -> u32 {
         (self.0 >> 32) as u32
@@ -63,7 +63,7 @@ impl BurstsOfSlot {
 /// The bursts that are left in each slot.
 pub(super) struct Left<'a, T: ?Sized> {
     table: &'a mut T,
-    /// How many slots there are.
+    /// The number of slots of the frame.
     slots: usize,
 }
 
@@ -117,7 +117,7 @@ impl<T: Table + ?Sized> Left<'_, T> {
         BurstsOfSlot(self.table.word(slot))
     }
 
-    /// Changes a slot; returns what it is then.
+    /// Changes the bursts of a slot; returns what the slot has then.
     #[inline(always)]
     pub(super) fn change(&mut self, slot: u32, change: impl Fn(BurstsOfSlot) -> BurstsOfSlot) -> BurstsOfSlot {
         let word = self.table.word_mut(slot);
@@ -138,7 +138,7 @@ impl<T: Table + ?Sized> Left<'_, T> {
         slots.iter().for_each(|&slot| _ = self.change(slot, |left| left.add(packet)));
     }
 
-    /// How many slots there are.
+    /// The number of slots of the frame.
     pub(super) fn slots(&self) -> usize {
         self.slots
     }
@@ -201,7 +201,7 @@ impl Bursts {
         self.slot_of.resize((2 * self.count).next_multiple_of(group), 0);
     }
 
-    /// No more packets come.
+    /// All packets of the frame have come.
     pub(in crate::random) fn complete(&mut self) {
         self.work(Fill);
     }
@@ -228,7 +228,7 @@ impl Bursts {
         self.lost.extend((0..self.packets as u32).filter(is_lost));
     }
 
-    /// Takes all bursts away.
+    /// Takes all bursts of the frame away.
     pub(in crate::random) fn empty_slots(&mut self) {
         self.left[..self.slots].fill(0);
     }

@@ -13,7 +13,7 @@ mod waiting;
 
 pub(super) use bursts::Bursts;
 use bursts::{BurstsOfSlot, Left, Slots, Table, Work};
-use rules::{Best, Information, Mean, Powers, Rule, fixed_point};
+use rules::{Best, Information, MeanOfBursts, Powers, Rule, fixed_point};
 use waiting::WaitingPackets;
 
 use super::scheme::Receiver;
@@ -29,7 +29,7 @@ pub(super) struct Decoder {
     pub(super) looks: usize,
 }
 
-/// Memory that is used again.
+/// Memory of the decoder that the next frame uses again.
 #[derive(Debug, Default)]
 struct Scratch {
     waiting: WaitingPackets,
@@ -77,7 +77,7 @@ impl Decoder {
 struct Alone<'b> {
     iterations: u32,
     scratch: &'b mut Scratch,
-    /// The bursts that are alone at first.
+    /// The number of bursts that are alone in their slot before any packet is decoded.
     alone: &'b mut usize,
 }
 
@@ -125,7 +125,7 @@ struct FoundPackets<'b> {
 }
 
 impl FoundPackets<'_> {
-    /// Finds the packet that is alone in a slot.
+    /// Finds the packet whose burst is alone in a slot.
     #[inline(always)]
     fn look_at(&mut self, slot: BurstsOfSlot) {
         if slot.bursts() == 1 {
@@ -151,9 +151,9 @@ impl Work for Equal<'_> {
         let &mut Receiver { required, joint, iterations, .. } = receiver;
         let decoding = Decoding::new(slots, *looks, scratch, lost);
         match (joint, information.usual()) {
-            (true, Some(table)) => decoding.iterate(iterations, Mean::new(table, required, slots.each(), left)),
+            (true, Some(table)) => decoding.iterate(iterations, MeanOfBursts::new(table, required, slots.each(), left)),
             (true, None) => {
-                decoding.iterate(iterations, Mean::new(information.all(), required, slots.each(), left));
+                decoding.iterate(iterations, MeanOfBursts::new(information.all(), required, slots.each(), left));
             }
             (false, _) => decoding.iterate(iterations, Best { most: self.most, left }),
         }
@@ -187,14 +187,14 @@ impl Work for Unequal<'_> {
 /// the limit and have to be decoded again without parts.
 const ITERATIONS_OF_A_PART: u32 = 8;
 
-/// A frame that is decoded.
+/// The decoding of one frame of random access.
 struct Decoding<'b, S> {
     slots: &'b S,
     /// [`Decoder::looks`].
     looks: usize,
     waiting: &'b mut WaitingPackets,
     neighbours: &'b mut Neighbours,
-    /// The packets that wait at the end.
+    /// The packets that still wait when nothing more can be decoded.
     lost: &'b mut Vec<u32>,
 }
 

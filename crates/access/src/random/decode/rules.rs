@@ -49,8 +49,8 @@ impl<L: Table + ?Sized> Rule for Best<'_, L> {
     }
 }
 
-/// Equal powers, all bursts together.
-pub(super) struct Mean<'a, I, L: ?Sized> {
+/// The rule for equal powers where the codeword extends over all bursts: their mean information decides.
+pub(super) struct MeanOfBursts<'a, I, L: ?Sized> {
     information: I,
     required: f64,
     /// The number of bursts that most packets have, and the information that such packets need.
@@ -58,14 +58,14 @@ pub(super) struct Mean<'a, I, L: ?Sized> {
     left: Left<'a, L>,
 }
 
-impl<'a, I: ByBursts, L: Table + ?Sized> Mean<'a, I, L> {
+impl<'a, I: ByBursts, L: Table + ?Sized> MeanOfBursts<'a, I, L> {
     #[inline(always)]
-    pub(super) fn new(information: I, required: f64, usual: usize, left: Left<'a, L>) -> Mean<'a, I, L> {
-        Mean { information, required, needed: (usual, fixed_point(required * usual as f64)), left }
+    pub(super) fn new(information: I, required: f64, usual: usize, left: Left<'a, L>) -> MeanOfBursts<'a, I, L> {
+        MeanOfBursts { information, required, needed: (usual, fixed_point(required * usual as f64)), left }
     }
 }
 
-impl<I: ByBursts, L: Table + ?Sized> Rule for Mean<'_, I, L> {
+impl<I: ByBursts, L: Table + ?Sized> Rule for MeanOfBursts<'_, I, L> {
     #[inline(always)]
     fn is_decodable(&self, _packet: u32, slots: &[u32]) -> bool {
         let needed = match slots.len() == self.needed.0 {
@@ -126,7 +126,7 @@ impl Information {
         self.table.as_slice().try_into().ok()
     }
 
-    /// All that was asked for.
+    /// All entries of the table that were asked for, by number of bursts.
     pub(super) fn all(&self) -> &[i64] {
         &self.table
     }

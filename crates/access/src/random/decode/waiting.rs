@@ -26,12 +26,12 @@ impl PacketPlace {
 #[derive(Clone, Copy, Debug)]
 struct PacketGroup {
     waiting: u64,
-    /// The packets that were found last.
+    /// The packets of the group that were found decodable last.
     found: u64,
 }
 
 impl WaitingPackets {
-    /// Lets the first so many wait, and no others.
+    /// Lets the first so many packets wait, and no others.
     pub(super) fn fill(&mut self, packets: usize) {
         self.0.clear();
         self.0.resize(packets.div_ceil(GROUP), PacketGroup { waiting: u64::MAX, found: 0 });
@@ -40,7 +40,7 @@ impl WaitingPackets {
         }
     }
 
-    /// The groups, divided into so many parts or fewer.
+    /// The groups of waiting packets, divided into so many parts or fewer.
     #[inline(always)]
     pub(super) fn parts(&self, parts: u32) -> impl Iterator<Item = Range<usize>> + use<> {
         let groups = self.0.len();

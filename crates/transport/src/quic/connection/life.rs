@@ -109,7 +109,7 @@ impl Connection {
         self.begin(now, resume);
     }
 
-    /// Another connection takes the place of that before.
+    /// Another QUIC connection of the flow takes the place of that before.
     fn begin(&mut self, now: Time, resume: Resume) {
         let entropy = mix(self.entropy ^ u64::from(resume.connection).rotate_left(32));
         let control = controller(&self.settings, self.clock, entropy);
@@ -142,7 +142,7 @@ impl Connection {
         first.is_some_and(is_idle) && others && self.waiting.is_empty()
     }
 
-    /// The library says that the connection is over.
+    /// The library says that the QUIC connection is over.
     pub(super) fn end(&mut self, ended: Ended) {
         self.control.lock().log_end(&ended);
         self.over = true;

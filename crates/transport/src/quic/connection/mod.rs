@@ -47,7 +47,7 @@ pub(crate) struct Connection {
     delivered: u64,
     numbers: u64,
     established: bool,
-    /// The library has ended it before its time.
+    /// The library has ended the connection before its time.
     over: bool,
     lifetime: Lifetime,
     /// The request with a connection after the first.
@@ -60,7 +60,7 @@ pub(crate) struct Connection {
     other_address: u32,
     /// How far the other end has answered.
     answered: Answered,
-    /// Where the library writes.
+    /// The buffer into which the library writes a packet.
     buffer: Vec<u8>,
     scratch: Vec<u8>,
 }

@@ -47,7 +47,7 @@ pub(super) struct Core {
     reduced_at: Option<Time>,
     /// The state while it lasts: until a packet sent since has arrived.
     recovery: Option<CongestionState>,
-    /// The window and the threshold before it.
+    /// The window and the threshold before the last reduction, by which it is undone.
     prior: Option<(u32, u32)>,
     established: bool,
     /// Packets with marks by the last acknowledgment, and those that were reported to the controller.
@@ -57,7 +57,7 @@ pub(super) struct Core {
     pub reductions: u64,
     pub timeouts: u64,
     pub log: Option<Box<Qlog>>,
-    /// The library has a path for it already.
+    /// The library has a path for this controller already.
     has_path: bool,
 }
 
@@ -66,7 +66,7 @@ enum Control {
     Noq(Box<dyn Controller>),
 }
 
-/// The news of an acknowledgment so far.
+/// The news that an acknowledgment of QUIC has brought so far.
 #[derive(Default)]
 struct News {
     delivered: u32,
@@ -390,7 +390,7 @@ impl Core {
         }
     }
 
-    /// All that was taken for lost has arrived after all.
+    /// All packets that were taken for lost have arrived after all.
     fn undo(&mut self, now: Time) {
         let Some((size, threshold)) = self.prior.take() else { return };
         let Control::Own { controller, needs, .. } = &mut self.control else { return };
