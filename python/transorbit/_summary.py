@@ -121,6 +121,6 @@ def mean_of_reports(reports: pl.DataFrame, mean: str, count: str) -> float | Non
     """The mean over all that reports counted, of the mean and the count in each; None where nothing was counted."""
     import polars as pl
 
-    known = reports.drop_nulls(mean)
-    total = known.select(pl.col(count).sum()).item()
-    return float((known[mean] * known[count]).sum()) / total if total else None
+    counted_reports = reports.drop_nulls(mean)
+    total = counted_reports.select(pl.col(count).sum()).item()
+    return float((counted_reports[mean] * counted_reports[count]).sum()) / total if total else None

@@ -135,12 +135,12 @@ impl Normals {
 
     /// The next normal numbers, as many as there is room for.
     #[inline]
-    pub(crate) fn fill(&mut self, mut numbers: &mut [f32]) {
-        while !numbers.is_empty() {
-            let (_, run) = self.run(numbers.len());
-            let (filled, rest) = numbers.split_at_mut(run.len());
+    pub(crate) fn fill(&mut self, mut unfilled: &mut [f32]) {
+        while !unfilled.is_empty() {
+            let (_, run) = self.run(unfilled.len());
+            let (filled, rest) = unfilled.split_at_mut(run.len());
             filled.copy_from_slice(run);
-            numbers = rest;
+            unfilled = rest;
         }
     }
 

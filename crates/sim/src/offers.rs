@@ -12,7 +12,7 @@ use crate::world::{Offer, OfferError};
 pub struct LoggedOffer {
     /// When.
     pub at: Time,
-    /// The flow, by its number in the run.
+    /// The flow that the packet entered, by its number in the run.
     pub flow: u32,
     /// The end that it entered at.
     pub from: End,

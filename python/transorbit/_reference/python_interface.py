@@ -141,8 +141,8 @@ def _first_paragraph(module: ModuleType) -> str:
 
 def _split(text: str) -> tuple[str, dict[str, str]]:
     """The prose of a docstring, and its sections by name."""
-    parts = re.split(rf"^({'|'.join(_SECTIONS)}):\n", text, flags=re.MULTILINE)
-    return wrapped(parts[0]), dict(zip(parts[1::2], parts[2::2], strict=True))
+    docstring_parts = re.split(rf"^({'|'.join(_SECTIONS)}):\n", text, flags=re.MULTILINE)
+    return wrapped(docstring_parts[0]), dict(zip(docstring_parts[1::2], docstring_parts[2::2], strict=True))
 
 
 def _items(section: str) -> dict[str, str]:

@@ -113,8 +113,8 @@ def _unknown(parents: Sequence[str], given: str) -> str:
     commands = app
     for name in parents:
         commands = commands[name]
-    known = [name for name in commands if not name.startswith("-")]
-    return f"{' '.join([*parents, given])}: no such command{hint_or_all(given, known)}"
+    command_names = [name for name in commands if not name.startswith("-")]
+    return f"{' '.join([*parents, given])}: no such command{hint_or_all(given, command_names)}"
 
 
 def _is_users(error: BaseException) -> bool:

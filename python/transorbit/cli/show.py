@@ -196,7 +196,7 @@ def _flows(flows: pl.DataFrame) -> list[str]:
     """A line for each row of `_in_rows`."""
     few = len(flows) <= _SHOWN_FLOWS
     shown = [name for name in (_SHOWN if few else _OF_KINDS) if flows.select(_tells(name).any()).item()]
-    told = flows.select("row", *map(_told, shown))
+    told = flows.select("row", *map(_text_of_column, shown))
     if not few:
         return _kinds(told, shown)
     rows = [[flow["row"], *(cell(name, flow[name]) for name in shown)] for flow in told.iter_rows(named=True)]
@@ -234,7 +234,7 @@ def _tells(name: str) -> pl.Expr:
     return pl.col(known).is_not_null()
 
 
-def _told(name: str) -> pl.Expr:
+def _text_of_column(name: str) -> pl.Expr:
     """The values of a column that are worth a cell; null elsewhere."""
     import polars as pl
 
@@ -303,16 +303,18 @@ def _pages(users: pl.DataFrame) -> Iterator[Fact]:
 
 
 def _return_link(access: dict[str, Any]) -> Iterator[Fact]:
-    parts = []
+    link_parts = []
     if access["plr"] is not None:
         packets = counted(access["decoded_packets"] + access["lost_packets"], "packet")
-        parts.append(f"{packets} at random, {percent(access['plr'])} lost, load {access['normalized_load']:.3g} a slot")
+        link_parts.append(
+            f"{packets} at random, {percent(access['plr'])} lost, load {access['normalized_load']:.3g} a slot"
+        )
     if granted := access["dedicated_slots_granted"]:
         used = access["dedicated_slots_used"]
-        parts.append(f"{counted(granted, 'slot')} granted, {100 * used / granted:.1f} % used")
+        link_parts.append(f"{counted(granted, 'slot')} granted, {100 * used / granted:.1f} % used")
     if access["waiting_mean_s"] is not None:
-        parts.append(f"datagrams wait for {delay(access['waiting_mean_s'])} on average")
-    yield "return link", f"{access['method']}: {'; '.join(parts) or 'nothing was sent'}"
+        link_parts.append(f"datagrams wait for {delay(access['waiting_mean_s'])} on average")
+    yield "return link", f"{access['method']}: {'; '.join(link_parts) or 'nothing was sent'}"
 
 
 def _last_hop(hop: dict[str, Any], channel: dict[str, Any]) -> Iterator[Fact]:
@@ -324,11 +326,11 @@ def _last_hop(hop: dict[str, Any], channel: dict[str, Any]) -> Iterator[Fact]:
     busy = f"{100 * hop['utilisation']:.1f} % busy{efficiency}"
     yield "last hop", f"{counted(hop['offered_packets'], 'packet')} offered{lost}{marked}; {busy}"
     harq, snr = hop["harq"], channel["reference_snr_db"]
-    seen = [] if snr is None else [f"Es/N0 {snr:.1f} dB in a line of sight"]
+    channel_words = [] if snr is None else [f"Es/N0 {snr:.1f} dB in a line of sight"]
     if len(harq["decoded_after"]) == 1 and harq["failed"]:
-        seen.append(f"{harq_failed(harq)} of the packets lost")
-    if seen:
-        yield "channel", "; ".join(seen)
+        channel_words.append(f"{harq_failed(harq)} of the packets lost")
+    if channel_words:
+        yield "channel", "; ".join(channel_words)
     if len(harq["decoded_after"]) > 1 and harq["bits_per_packet_mean"] is not None:
         bits = f"{harq['bits_per_packet_mean']:.0f} coded bits a packet"
         yield "HARQ", f"decoded after {harq_shares(harq)}; never {harq_failed(harq)}; {bits}"

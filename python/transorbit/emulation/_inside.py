@@ -270,7 +270,7 @@ class Inside:
     def listeners(self) -> list[int]:
         """Sockets in the servers' namespace, a TCP and a UDP one for each forwarded port."""
         call("setns", self.places["server"], _NEWNET)
-        made = []
+        port_sockets = []
         for port in self.task["ports"]:  # type: ignore[attr-defined]
             family = socket.AF_INET6 if int(self.task["mtu"]) >= 1280 else socket.AF_INET  # type: ignore[call-overload]
             for kind in (socket.SOCK_STREAM, socket.SOCK_DGRAM):
@@ -286,8 +286,8 @@ class Inside:
                     ) from None
                 if kind == socket.SOCK_STREAM:
                     sock.listen(128)
-                made.append(sock.detach())
-        return made
+                port_sockets.append(sock.detach())
+        return port_sockets
 
     def run(self) -> int:
         """Starts the server and the commands, waits for the commands: the first exit code that is not 0."""

@@ -100,7 +100,7 @@ def name(fig: Chart, title: str) -> None:
     lines_in = (text.count("\n") + 1) * size * 1.4 / _POINTS_PER_IN + 0.05
     fig.set_size_inches(width, height + lines_in)
     fig.below_title = 1 - lines_in / (height + lines_in)
-    _leave(fig, fig.below_title)
+    _leave_above(fig, fig.below_title)
 
 
 def legend(figure: Figure, handles: Sequence[Artist], *, title: str | None = None) -> None:
@@ -129,7 +129,7 @@ def legend(figure: Figure, handles: Sequence[Artist], *, title: str | None = Non
         handletextpad=_AFTER_HANDLE,
         borderaxespad=0.2,
     )
-    _leave(figure, top - room_in / height)
+    _leave_above(figure, top - room_in / height)
 
 
 def footnote(figure: Figure, text: str) -> None:
@@ -273,7 +273,7 @@ def _legend_width(widths: Sequence[float], count: int, handle: float) -> float:
     return texts + around * size / _POINTS_PER_IN
 
 
-def _leave(figure: Figure, share: float) -> None:
+def _leave_above(figure: Figure, share: float) -> None:
     """Let the panels have this share of the height, from below."""
     engine: Any = figure.get_layout_engine()
     engine.set(rect=(0, 0, 1, share))

@@ -196,10 +196,12 @@ def heatmap(p: Panels, ours: pl.DataFrame, theirs: pl.DataFrame | None) -> None:
     label, unit = p.scale(ours, theirs)
     x, by, mean = str(p.spec.x), str(p.spec.by), p.spec.stats[0]
     across, up = p.levels[x], p.levels[by]
-    known = [value / unit for value in ours[mean]]
-    if "y" in p.spec.log and min(known, default=1.0) <= 0:
-        raise ScenarioError(f"log: the colours of {p.spec.y!r} cannot be logarithmic: a value is {min(known) * unit:g}")
-    limits: Any = {"vmin": min(known, default=0.0), "vmax": max(known, default=1.0)}
+    known_means = [value / unit for value in ours[mean]]
+    if "y" in p.spec.log and min(known_means, default=1.0) <= 0:
+        raise ScenarioError(
+            f"log: the colours of {p.spec.y!r} cannot be logarithmic: a value is {min(known_means) * unit:g}"
+        )
+    limits: Any = {"vmin": min(known_means, default=0.0), "vmax": max(known_means, default=1.0)}
     colors = LogNorm(**limits) if "y" in p.spec.log else Normalize(**limits)
     mesh = None
     for panel, ax in p.axes.items():

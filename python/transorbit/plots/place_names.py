@@ -31,15 +31,15 @@ def mark(ax: Axes, stations: pl.DataFrame) -> None:
     per_degree = (figure.get_figwidth() - _BESIDE_MAP_IN) * _POINTS_PER_IN / 360
     size = heading.text_size("legend.fontsize")
     points = [(row["longitude_deg"] * per_degree, row["latitude_deg"] * per_degree) for row in stations.to_dicts()]
-    taken: list[_Box] = [(x - 3, y - 3, x + 3, y + 3) for x, y in points]
+    taken_boxes: list[_Box] = [(x - 3, y - 3, x + 3, y + 3) for x, y in points]
     for (x, y), name in zip(points, stations["name"], strict=True):
         width = heading.width_in(name, size) * _POINTS_PER_IN
-        own = taken.index((x - 3, y - 3, x + 3, y + 3))
+        own = taken_boxes.index((x - 3, y - 3, x + 3, y + 3))
         for across, up in _SIDES:
             box = _box(x, y, width, size, across, up)
-            others = (other for index, other in enumerate(taken) if index != own)
+            others = (other for index, other in enumerate(taken_boxes) if index != own)
             if _is_on_map(box, per_degree) and not any(_meet(box, other) for other in others):
-                taken.append(box)
+                taken_boxes.append(box)
                 offset = (_SHIFT[across] * _ASIDE_PT, _SHIFT[up] * _ASIDE_PT)
                 place = (x / per_degree, y / per_degree)
                 how: Any = {"textcoords": "offset points", "ha": across, "va": up, "fontsize": size, "zorder": 8}

@@ -160,8 +160,8 @@ def _axes(kind: str, frame: pl.DataFrame, axes: Sequence[Axis], given: Mapping[s
     if kind == "cdf":
         chosen["x"] = None
     elif chosen["x"] is None:
-        taken = set(given.values())
-        varied = [name for name in [*wanted, *names] if name not in taken]
+        axes_taken = set(given.values())
+        varied = [name for name in [*wanted, *names] if name not in axes_taken]
         several = [name for name in varied if frame[name].n_unique() > 1]
         chosen["x"] = next(iter([*several, *varied]), None)
     for place in ("by", "panels"):

@@ -34,31 +34,31 @@ _DRAWINGS = {
 def page(result: Result) -> str:
     """The report of a run."""
     summary = result.summary
-    made = Page(
+    run_page = Page(
         result.title or "A run without a title",
         f"Seed {summary['seed']}, {summary['simulated_s']:g} s simulated"
         + (" (stopped before its end)" if result.partial else ""),
         footer=f"Transorbit {result.provenance['transorbit']}",
     )
     stopped = [f"the run was stopped at {summary['simulated_s']:g} s, before its end"] if result.partial else []
-    made.warnings([*stopped, *summary["warnings"]])
-    made.section("Key numbers")
-    made.tiles(list(tiles.of(result)))
-    made.section("Over time")
-    series.add(made, result)
-    averages.add(made, result)
-    _drawings(made, result)
-    _flows(made, summary["flows"])
-    network.add(made, summary)
-    network.packets(made, summary["conservation"])
-    made.section("Scenario")
-    made.code(result.scenario_toml, label="The scenario with every default filled in (TOML)", folded=True)
-    made.code(_again(result), label="Save it as scenario.toml, and this runs it again, to the same digest:")
-    made.section("Definitions", note="What the charts and the columns of the flows are.")
-    made.definitions(_definitions(result))
-    made.section("Provenance")
-    made.pairs([("Digest", summary["digest"]), ("Events", summary["events"]), *text.provenance(result.provenance)])
-    return made.html()
+    run_page.warnings([*stopped, *summary["warnings"]])
+    run_page.section("Key numbers")
+    run_page.tiles(list(tiles.of(result)))
+    run_page.section("Over time")
+    series.add(run_page, result)
+    averages.add(run_page, result)
+    _drawings(run_page, result)
+    _flows(run_page, summary["flows"])
+    network.add(run_page, summary)
+    network.packets(run_page, summary["conservation"])
+    run_page.section("Scenario")
+    run_page.code(result.scenario_toml, label="The scenario with every default filled in (TOML)", folded=True)
+    run_page.code(_again(result), label="Save it as scenario.toml, and this runs it again, to the same digest:")
+    run_page.section("Definitions", note="What the charts and the columns of the flows are.")
+    run_page.definitions(_definitions(result))
+    run_page.section("Provenance")
+    run_page.pairs([("Digest", summary["digest"]), ("Events", summary["events"]), *text.provenance(result.provenance)])
+    return run_page.html()
 
 
 def _definitions(result: Result) -> list[tuple[str, str, str]]:

@@ -36,28 +36,30 @@ def page(result: SweepResult, *, between: str | None = None, against: str | None
     points = len(result.sweep.points)
     rows = result.means()
     versions = ", ".join(_told(result, "transorbit"))
-    made = Page(
+    sweep_page = Page(
         result.title or "A sweep without a title",
         f"{_count(points, 'point')}, {_count(runs, 'run')}" + (f", {number(failed)} of them failed" if failed else ""),
         footer=f"Transorbit {versions}; definitions of all numbers: docs/definitions.md.",
     )
-    made.warnings(list(_warnings(result)))
-    made.section("Key numbers")
-    made.tiles(list(_tiles(result, rows)))
+    sweep_page.warnings(list(_warnings(result)))
+    sweep_page.section("Key numbers")
+    sweep_page.tiles(list(_tiles(result, rows)))
     if result.axes:
-        made.section("Axes")
-        made.table(["Axis", "Column", "Values", ""], [_axis(axis) for axis in result.axes], sortable=False)
-    _charts(made, result, rows)
-    _means(made, result, rows)
-    differences.add(made, result, between, against)
-    _failed(made, result)
-    made.section("Metrics", note="Each is SQL over one run: aggregates over its flows, columns of the run as they are.")
+        sweep_page.section("Axes")
+        sweep_page.table(["Axis", "Column", "Values", ""], [_axis(axis) for axis in result.axes], sortable=False)
+    _charts(sweep_page, result, rows)
+    _means(sweep_page, result, rows)
+    differences.add(sweep_page, result, between, against)
+    _failed(sweep_page, result)
+    sweep_page.section(
+        "Metrics", note="Each is SQL over one run: aggregates over its flows, columns of the run as they are."
+    )
     named = [[metric.label, metric.unit, name, metric.sql] for name, metric in result.metrics.items()]
-    made.table(["Metric", "Unit", "Column", "SQL"], named, sortable=False)
-    _scenario(made, result)
-    made.section("Provenance")
-    made.pairs(list(_provenance(result)))
-    return made.html()
+    sweep_page.table(["Metric", "Unit", "Column", "SQL"], named, sortable=False)
+    _scenario(sweep_page, result)
+    sweep_page.section("Provenance")
+    sweep_page.pairs(list(_provenance(result)))
+    return sweep_page.html()
 
 
 def _warnings(result: SweepResult) -> Iterator[str]:

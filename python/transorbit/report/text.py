@@ -41,8 +41,8 @@ def delay(seconds: float) -> tuple[str, str]:
 
 def provenance(values: dict[str, Any]) -> list[tuple[str, object]]:
     """The provenance of a result as text."""
-    known = [(label, values[key]) for key, label in _PROVENANCE.items() if key in values]
-    return known + [(key, value) for key, value in values.items() if key not in _PROVENANCE]
+    labelled = [(label, values[key]) for key, label in _PROVENANCE.items() if key in values]
+    return labelled + [(key, value) for key, value in values.items() if key not in _PROVENANCE]
 
 
 def numbers(figure: Figure) -> str:

@@ -123,11 +123,13 @@ def _pooled(claim: Claim, tables: Tables) -> dict[Group, statistics.Interval]:
     intervals = {}
     for group, value in whole.items():
         others = [values.get(group) for values in without]
-        known = [other for other in others if other is not None]
+        known_values = [other for other in others if other is not None]
         # What is not there without a seed is known from that seed alone.
-        single = len(known) < len(others)
+        single = len(known_values) < len(others)
         intervals[group] = (
-            statistics.Interval(value, value, value, 1) if single else jackknife(value, known, confidence=confidence)
+            statistics.Interval(value, value, value, 1)
+            if single
+            else jackknife(value, known_values, confidence=confidence)
         )
     return intervals
 

@@ -75,13 +75,13 @@ def unexplained(kind: str, predicate: Predicate, published: float | str | None, 
 
 def numbers(text: str) -> list[tuple[float, float]]:
     """The numbers of a text, each with half a unit of its last digit."""
-    found = []
+    numbers_read = []
     for match in _NUMBER.findall(text):
         number = Decimal(match.replace(",", ""))
         exponent = number.as_tuple().exponent
         assert isinstance(exponent, int)
-        found.append((float(number), float(Decimal(5).scaleb(exponent - 1))))
-    return found
+        numbers_read.append((float(number), float(Decimal(5).scaleb(exponent - 1))))
+    return numbers_read
 
 
 def _wider(predicate: Predicate, published: float | str | None) -> str:

@@ -310,11 +310,11 @@ def _text(value: object) -> str:
 
 
 def _distinct(where: str, column: Sequence[Value]) -> None:
-    seen: set[Value] = set()
+    values_seen: set[Value] = set()
     for value in column:
-        if value in seen:
+        if value in values_seen:
             raise ScenarioError(f"{where}: {value!r} is there twice")
-        seen.add(value)
+        values_seen.add(value)
 
 
 def _range(where: str, table: object) -> list[Any]:

@@ -116,9 +116,9 @@ class Store:
 
     def read(self, keys: Iterable[str]) -> Iterator[Outcome]:
         """The outcomes of these keys, as far as they are known, in no particular order."""
-        wanted = list(dict.fromkeys(keys))
-        for start in range(0, len(wanted), _PART):
-            part = wanted[start : start + _PART]
+        run_keys = list(dict.fromkeys(keys))
+        for start in range(0, len(run_keys), _PART):
+            part = run_keys[start : start + _PART]
             marks = ", ".join("?" * len(part))
             query = f"SELECT {', '.join(_COLUMNS)} FROM outcomes WHERE key IN ({marks})"  # noqa: S608 - marks
             with self._told():

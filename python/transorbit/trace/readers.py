@@ -252,9 +252,9 @@ def _numbers(name: str, column: pl.Series) -> pl.Series:
     if column.dtype.is_numeric():
         return column
     cells = column.cast(pl.String).str.strip_chars()
-    read = cells.cast(pl.Float64, strict=False)
-    _refuse(name, column, read.is_null() & (cells != ""), "is not a number")
-    return read
+    cells_as_numbers = cells.cast(pl.Float64, strict=False)
+    _refuse(name, column, cells_as_numbers.is_null() & (cells != ""), "is not a number")
+    return cells_as_numbers
 
 
 def _check_round_trips(name: str, columns: list[pl.Series]) -> None:

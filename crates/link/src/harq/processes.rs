@@ -205,13 +205,13 @@ impl Processes {
         let bits = self.codeword.bits(usize::from(transmission), process.data_bits);
         process.made += 1;
         if !self.sends_feedback && usize::from(process.made) == self.codeword.transmissions() {
-            self.end(index);
+            self.end_process(index);
         }
         Coded { process: index, bits, tag: u16::from(transmission) }
     }
 
     /// The sender has finished a packet.
-    fn end(&mut self, index: u32) {
+    fn end_process(&mut self, index: u32) {
         let process = &mut self.processes[index];
         process.over = true;
         self.counters.processes -= 1;
@@ -347,7 +347,7 @@ impl Harq for Processes {
         if message.feedback != Feedback::Ack && more {
             self.waiting.push_back(message.process);
         } else {
-            self.end(message.process);
+            self.end_process(message.process);
         }
     }
 

@@ -3,9 +3,9 @@
 /// The nearest whole number, as `f64::round`, which is a call into a library.
 #[inline]
 pub(super) fn nearest(number: f64) -> i64 {
-    let whole = number as i64;
-    let rest = number - whole as f64;
-    whole + i64::from(rest >= 0.5) - i64::from(rest <= -0.5)
+    let integer_part = number as i64;
+    let rest = number - integer_part as f64;
+    integer_part + i64::from(rest >= 0.5) - i64::from(rest <= -0.5)
 }
 
 #[cfg(test)]

@@ -69,7 +69,7 @@ impl Table {
         }
     }
 
-    /// Returns the number of rows.
+    /// Returns the number of rows of the table.
     pub fn rows(&self) -> usize {
         self.columns.first().map_or(0, |(_, column)| column.len())
     }

@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{BitRate, Duration, Time};
 
-use super::bbr_both::{Before, FullPipe, Limited, MARGIN, MIN_WINDOW, Pacing, approach, measured, retransmits};
+use super::bbr_both::{BeforeRecovery, FullPipe, Limited, MARGIN, MIN_WINDOW, Pacing, approach, measured, retransmits};
 use super::filter::{MaxFilter, fraction};
 use super::{AckSample, CongestionController, CongestionState, Event, Kind, Needs, Start, Window, bit_rate};
 
@@ -83,7 +83,7 @@ pub struct Bbr {
     limited: Limited,
     idle_restart: bool,
     conserves: bool,
-    before: Before,
+    before: BeforeRecovery,
     aggregation: Aggregation,
 }
 
@@ -113,7 +113,7 @@ impl Bbr {
             limited: Limited::default(),
             idle_restart: false,
             conserves: false,
-            before: Before::new(),
+            before: BeforeRecovery::new(),
             aggregation: Aggregation::default(),
         };
         bbr.initial_pacing(start.window, Duration::ZERO);

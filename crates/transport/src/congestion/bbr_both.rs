@@ -91,14 +91,14 @@ impl Limited {
 
 /// The window before a recovery or a probe of the round-trip time.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Before {
+pub(super) struct BeforeRecovery {
     pub state: CongestionState,
     pub window: u32,
 }
 
-impl Before {
-    pub fn new() -> Before {
-        Before { state: CongestionState::Open, window: 0 }
+impl BeforeRecovery {
+    pub fn new() -> BeforeRecovery {
+        BeforeRecovery { state: CongestionState::Open, window: 0 }
     }
 
     /// A recovery or a probe begins, perhaps within another.

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use units::{BitRate, Duration, Time};
 
 use self::model::{Model, NO_BOUND};
-use super::bbr_both::{Before, FullPipe, MIN_WINDOW, Pacing, approach, measured, retransmits};
+use super::bbr_both::{BeforeRecovery, FullPipe, MIN_WINDOW, Pacing, approach, measured, retransmits};
 use super::{
     AckSample, Cause, CongestionController, CongestionState, Event, Kind, LostSegment, Needs, Start, Window, bit_rate,
 };
@@ -116,7 +116,7 @@ pub struct Bbr3 {
     recovery: Option<Recovery>,
     cycle: Cycle,
     idle_restart: bool,
-    before: Before,
+    before: BeforeRecovery,
     probe_rtt: ProbeRtt,
     before_loss: BeforeLoss,
 }
@@ -208,7 +208,7 @@ impl Bbr3 {
                 precautionary: false,
             },
             idle_restart: false,
-            before: Before::new(),
+            before: BeforeRecovery::new(),
             probe_rtt: ProbeRtt { least: None, at: None, expired: false, until: None, round_done: false },
             before_loss: BeforeLoss::default(),
         };
