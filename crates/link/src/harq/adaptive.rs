@@ -50,7 +50,7 @@ pub struct AdaptiveConfig {
     /// Packets that may be in flight between first burst and last feedback; more wait in the queue.
     #[schemars(range(min = 1))]
     pub processes: u32,
-    /// Whether a packet shorter than the code block is padded to it. if not, its coded bits are in proportion.
+    /// Whether a packet shorter than the block is padded to it; if not, its coded bits are in proportion.
     pub padding: bool,
     /// Delay and loss of the feedback.
     pub feedback: FeedbackConfig,

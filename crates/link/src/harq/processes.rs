@@ -97,7 +97,7 @@ macro_rules! scheme_config {
             /// Mutual information per data bit at which a block is decoded: "code" for that of the CCSDS turbo code at
             /// the rate reached so far, or a number.
             pub threshold: $crate::harq::sizes::Threshold,
-            /// Whether a packet shorter than the code block is padded to it. if not, its coded bits are in proportion.
+            /// Whether a packet shorter than the block is padded to it; if not, its coded bits are in proportion.
             pub padding: bool,
             $(
                 /// Delay and loss of the feedback.
