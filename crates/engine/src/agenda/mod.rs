@@ -1,17 +1,20 @@
 //! Which machine wakes next: one wake-up per machine, set again and never cancelled.
 //!
 //! The machines that wake for nearly every packet have a short list of instants, which is looked through. The others
-//! have entries in a heap, or in a queue while many wake at one interval: then each comes after all before it. Their
-//! wake-ups mostly move *later*: a retransmission timer at every acknowledgment. So a later wake-up is only noted, and
-//! the entry moves when it is the first of all; and the machine that is being woken keeps its entry until it is armed
-//! again.
+//! have entries in a heap, in a queue while many wake at one interval (then each comes after all before it), or in a
+//! list that was sorted at once. Their wake-ups mostly move *later*: a retransmission timer at every acknowledgment. So
+//! a later wake-up is only noted, and the entry moves when it is the first of all; and the machine that is being woken
+//! keeps its entry until it is armed again.
 
+mod heap;
 #[cfg(test)]
 mod tests;
 
 use std::cmp::Ordering;
 
 use units::{Ring, Time};
+
+use self::heap::Heap;
 
 /// A machine's number in the agenda, in the order of [`Agenda::add`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -44,12 +47,14 @@ pub struct Agenda {
     steady: Ring<Entry>,
     /// How long before it was due the last entry was made: nanoseconds.
     interval: u64,
-    /// The first entry in `steady` and `heap`, or [`NEVER`], and whether it is the first in `steady`.
+    /// Entries that were sorted at once, the first at the end: see [`Agenda::sort`].
+    sorted: Vec<Entry>,
+    /// The first entry of all, or [`NEVER`], and where it is.
     first: Entry,
-    first_is_steady: bool,
-    /// The other entries, a heap with four children to a node. A machine that moved to an earlier time leaves an entry
-    /// behind: one at another time than [`Machine::at`].
-    heap: Vec<Entry>,
+    first_is_in: Place,
+    /// The other entries. A machine that moved to an earlier time leaves an entry behind: one at another time than
+    /// [`Machine::at`].
+    heap: Heap,
     /// How many entries are left behind, beside those in force.
     left_behind: usize,
     /// Whether the machine of the first entry was woken last.
@@ -57,6 +62,14 @@ pub struct Agenda {
     now: Time,
     wakes_now: u32,
     wakes_limit: u32,
+}
+
+/// Where an entry is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Place {
+    Steady,
+    Sorted,
+    Heap,
 }
 
 /// Ordered by time, then rank.
@@ -78,8 +91,6 @@ struct Machine {
 
 /// The longest list that is looked through: the two ways of a place, its last hop, and the ground.
 const MOST_FREQUENT: usize = 4;
-/// Children of a node of the heap.
-const ARITY: usize = 4;
 /// So many entries may be left behind, beside half of all; fewer in tests, which come to more.
 const MOST_LEFT_BEHIND: usize = if cfg!(test) { 2 } else { 64 };
 /// After all entries.
@@ -95,9 +106,10 @@ impl Default for Agenda {
             machines: Vec::new(),
             steady: Ring::default(),
             interval: 0,
+            sorted: Vec::new(),
             first: NEVER,
-            first_is_steady: false,
-            heap: Vec::new(),
+            first_is_in: Place::Heap,
+            heap: Heap::default(),
             left_behind: 0,
             first_is_woken: false,
             now: Time::ZERO,
@@ -201,6 +213,15 @@ impl Agenda {
         false
     }
 
+    /// Sorts the entries of the heap, which then is empty. For many wake-ups that are known before a run: each would go
+    /// through a heap of all.
+    pub fn sort(&mut self) {
+        self.sorted.extend(self.heap.entries());
+        self.sorted.sort_unstable_by(|one, other| other.cmp(one));
+        self.heap = Heap::default();
+        self.find_first();
+    }
+
     /// The instant for which a machine is armed; [`Time::MAX`] for none.
     #[cfg(test)]
     fn due(&self, machine: MachineId) -> Time {
@@ -255,20 +276,21 @@ impl Agenda {
         };
         let entry = Entry::new(due, machine.phase, number);
         let is_steady = due != Time::MAX && self.is_steady(entry);
-        match (self.first_is_steady, is_steady) {
-            (true, true) => self.steady.rotate(entry),
-            (true, false) => {
-                self.steady.pop_front();
-                if due != Time::MAX {
-                    self.push_heap(entry);
+        match (self.first_is_in, is_steady) {
+            (Place::Steady, true) => self.steady.rotate(entry),
+            (Place::Heap, false) if due != Time::MAX => self.heap.replace_first(entry),
+            (place, _) => {
+                match place {
+                    Place::Steady => drop(self.steady.pop_front()),
+                    Place::Sorted => drop(self.sorted.pop()),
+                    Place::Heap => self.heap.remove_first(),
+                }
+                if is_steady {
+                    self.steady.push_back(entry);
+                } else if due != Time::MAX {
+                    self.heap.push(entry);
                 }
             }
-            (false, true) => {
-                self.remove_top();
-                self.steady.push_back(entry);
-            }
-            (false, false) if due != Time::MAX => self.sift_down(0, entry),
-            (false, false) => self.remove_top(),
         }
         self.find_first();
     }
@@ -277,9 +299,13 @@ impl Agenda {
     #[inline(always)]
     fn find_first(&mut self) {
         let steady = self.steady.front().unwrap_or(NEVER);
-        let top = self.heap.first().copied().unwrap_or(NEVER);
-        self.first_is_steady = steady < top;
-        self.first = if self.first_is_steady { steady } else { top };
+        let top = self.heap.first();
+        (self.first, self.first_is_in) = if steady < top { (steady, Place::Steady) } else { (top, Place::Heap) };
+        if let Some(&sorted) = self.sorted.last()
+            && sorted < self.first
+        {
+            (self.first, self.first_is_in) = (sorted, Place::Sorted);
+        }
     }
 
     /// Whether an entry belongs at the end of the queue: made at the interval of the one before.
@@ -292,7 +318,7 @@ impl Agenda {
 
     /// Enters a machine that has no entry, or a later one.
     fn enter(&mut self, machine: usize, at: Time) {
-        if self.left_behind > (self.heap.len() + self.steady.len()) / 2 + MOST_LEFT_BEHIND {
+        if self.left_behind > (self.heap.len() + self.steady.len() + self.sorted.len()) / 2 + MOST_LEFT_BEHIND {
             self.forget_left_behind();
         }
         let m = &mut self.machines[machine];
@@ -303,75 +329,26 @@ impl Agenda {
         if steady {
             self.steady.push_back(entry);
         } else {
-            self.push_heap(entry);
+            self.heap.push(entry);
         }
         if entry < self.first {
             self.first_is_woken = false;
-            (self.first, self.first_is_steady) = (entry, steady);
+            (self.first, self.first_is_in) = (entry, if steady { Place::Steady } else { Place::Heap });
         }
-    }
-
-    fn push_heap(&mut self, entry: Entry) {
-        self.heap.push(entry);
-        self.sift_up(self.heap.len() - 1, entry);
     }
 
     /// Removes the entries that machines left behind when they moved to an earlier time.
     #[cold]
     fn forget_left_behind(&mut self) {
-        self.heap.extend(self.steady.iter());
+        let entries = self.heap.entries().chain(self.steady.iter()).chain(self.sorted.drain(..));
+        let mut entries: Vec<Entry> = entries.filter(|entry| self.machines[entry.machine()].at == entry.at).collect();
+        entries.sort_unstable();
+        entries.dedup();
+        self.heap = Heap::of_sorted(&entries);
         self.steady.clear();
-        self.heap.retain(|entry| self.machines[entry.machine()].at == entry.at);
-        self.heap.sort_unstable(); // a sorted list is a heap
-        self.heap.dedup();
         self.left_behind = 0;
         self.find_first();
     }
-
-    fn remove_top(&mut self) {
-        let last = self.heap.pop().expect("the heap is not empty");
-        if !self.heap.is_empty() {
-            self.sift_down(0, last);
-        }
-    }
-
-    fn sift_up(&mut self, mut hole: usize, entry: Entry) {
-        while hole > 0 {
-            let parent = (hole - 1) / ARITY;
-            if self.heap[parent] <= entry {
-                break;
-            }
-            self.heap[hole] = self.heap[parent];
-            hole = parent;
-        }
-        self.heap[hole] = entry;
-    }
-
-    fn sift_down(&mut self, mut hole: usize, entry: Entry) {
-        let heap = &mut self.heap[..];
-        loop {
-            let first = ARITY * hole + 1;
-            let Some(children) = heap.get(first..heap.len().min(first + ARITY)) else { break };
-            let (child, least) = match children {
-                // Nearly always: compared in pairs, so that no comparison waits for the one before.
-                &[a, b, c, d] => earlier(earlier((0, a), (1, b)), earlier((2, c), (3, d))),
-                &[a, ref others @ ..] => (1..).zip(others.iter().copied()).fold((0, a), earlier),
-                [] => break,
-            };
-            if entry <= least {
-                break;
-            }
-            heap[hole] = least;
-            hole = first + child;
-        }
-        heap[hole] = entry;
-    }
-}
-
-/// The child that wakes first, and its index.
-#[inline]
-fn earlier(one: (usize, Entry), other: (usize, Entry)) -> (usize, Entry) {
-    if other.1 < one.1 { other } else { one }
 }
 
 impl Ord for Entry {

@@ -87,6 +87,8 @@ enum Step {
     Next(u64),
     /// The same if it is that of this machine alone.
     Alone(u32, u64),
+    /// Sorts all entries of the heap.
+    Sort,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -122,6 +124,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
         2 => delays().prop_map(Step::Rearm),
         3 => horizons().prop_map(Step::Next),
         1 => (0..4u32, horizons()).prop_map(|(machine, horizon)| Step::Alone(machine, horizon)),
+        1 => Just(Step::Sort),
     ];
     prop::collection::vec(step, 1..400)
 }
@@ -169,6 +172,7 @@ proptest! {
                     agenda.wake_at(MachineId(machine), delay.from(now));
                     reference.wake_at(machine, delay.from(now));
                 }
+                Step::Sort => agenda.sort(),
                 Step::Rearm(delay) => {
                     agenda.wake_at(MachineId(woken), delay.from(now));
                     reference.wake_at(woken, delay.from(now));
@@ -193,7 +197,7 @@ proptest! {
             for (number, &(due, _)) in (0..).zip(&reference.machines) {
                 prop_assert_eq!(agenda.due(MachineId(number)), due.unwrap_or(Time::MAX));
             }
-            let entries = agenda.heap.len() + agenda.steady.len();
+            let entries = agenda.heap.len() + agenda.steady.len() + agenda.sorted.len();
             prop_assert!(entries <= 3 * MACHINES as usize, "{entries} entries");
         }
         prop_assert_eq!(drain(&mut agenda), std::iter::from_fn(|| reference.next_until(Time::MAX))

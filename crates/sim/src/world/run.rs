@@ -83,6 +83,7 @@ impl World {
             place.schedule_service(&mut self.under.schedule);
         }
         self.under.schedule.wake_at(self.sampler, self.under.ledger.recorder.series.as_ref().map(|_| Time::ZERO));
+        self.under.schedule.begin();
     }
 
     fn arrive_at_last_hop(&mut self, now: Time, place: u32) {

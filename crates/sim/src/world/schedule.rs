@@ -81,6 +81,11 @@ impl Schedule {
         self.agenda.wake_at(machine, at);
     }
 
+    /// The wake-ups that are known before a run are all set.
+    pub(super) fn begin(&mut self) {
+        self.agenda.sort();
+    }
+
     /// As [`Schedule::wake_at`]; [`Time::MAX`] for not at all.
     #[inline]
     pub(super) fn wake_next(&mut self, machine: MachineId, at: Time) {
