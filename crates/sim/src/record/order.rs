@@ -3,16 +3,22 @@
 use transport::{Flags, Segment};
 
 /// Counts duplicate acknowledgments and reordered packets of one flow.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct OrderCounter {
     /// The offset after the last byte sent.
     sent_end: u64,
     /// The largest end of the packets that have arrived.
     arrived_end: u64,
-    /// The last acknowledgment that reached the sender, and the window in it.
-    last: Option<(u64, u64)>,
+    /// The last acknowledgment that reached the sender, and the window in it; at first one that nothing acknowledges.
+    last: (u64, u64),
     duplicate_acks: u64,
     reordered: u64,
+}
+
+impl Default for OrderCounter {
+    fn default() -> OrderCounter {
+        OrderCounter { sent_end: 0, arrived_end: 0, last: (u64::MAX, 0), duplicate_acks: 0, reordered: 0 }
+    }
 }
 
 impl OrderCounter {
@@ -41,10 +47,10 @@ impl OrderCounter {
             return;
         }
         let this = (segment.ack, segment.window);
-        if segment.len == 0 && self.last == Some(this) && self.sent_end > segment.ack {
+        if segment.len == 0 && self.last == this && self.sent_end > segment.ack {
             self.duplicate_acks += 1;
         }
-        self.last = Some(this);
+        self.last = this;
     }
 
     /// Duplicate acknowledgments that reached the sender.

@@ -1,7 +1,6 @@
 //! Which retransmissions were not needed: known to an observer of the whole world, to no single machine in it.
 
-use std::collections::btree_map::Entry;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::VecDeque;
 
 /// Counts the spurious retransmissions of one flow.
 ///
@@ -12,9 +11,10 @@ use std::collections::{BTreeMap, BTreeSet};
 /// of which no transmission is in flight are forgotten.
 #[derive(Debug, Default)]
 pub(crate) struct SpuriousCounter {
-    followed: BTreeMap<u64, Transmissions>,
-    /// First transmissions that were lost and not yet retransmitted.
-    lost_originals: BTreeSet<u64>,
+    /// By their sequences, in order: most are added at the end and removed at the front.
+    followed: VecDeque<(u64, Transmissions)>,
+    /// First transmissions that were lost and not yet retransmitted, in order.
+    lost_originals: VecDeque<u64>,
     count: u64,
 }
 
@@ -33,13 +33,15 @@ impl SpuriousCounter {
     /// The segment at `sequence` is retransmitted: its data were sent `sent_before` times before. `received`: whether
     /// the receiver has them.
     pub(crate) fn on_retransmission(&mut self, sequence: u64, sent_before: u32, received: bool) {
-        let original_in_flight = !received && !self.lost_originals.remove(&sequence) && sent_before == 1;
-        let transmissions = self.followed.entry(sequence).or_insert(Transmissions {
-            last_sent: sent_before - 1,
-            in_flight: u32::from(original_in_flight),
-            earliest_received: None,
-            counted: 0,
+        let original_in_flight = !received && !self.take_lost_original(sequence) && sent_before == 1;
+        let at = self.place(sequence).unwrap_or_else(|at| {
+            let in_flight = u32::from(original_in_flight);
+            let last_sent = sent_before - 1;
+            let new = Transmissions { last_sent, in_flight, earliest_received: None, counted: 0 };
+            self.followed.insert(at, (sequence, new));
+            at
         });
+        let (_, transmissions) = &mut self.followed[at];
         transmissions.last_sent = sent_before;
         transmissions.in_flight += 1;
         if received {
@@ -59,8 +61,8 @@ impl SpuriousCounter {
     /// The segment at `sequence` arrives, whose data were sent `sent_before` times before. `received`: whether the
     /// receiver has had them before, asked where they have arrived before.
     pub(crate) fn on_arrival(&mut self, sequence: u64, sent_before: u32, received: impl FnOnce() -> bool) {
-        let Entry::Occupied(mut entry) = self.followed.entry(sequence) else { return };
-        let transmissions = entry.get_mut();
+        let Ok(at) = self.place(sequence) else { return };
+        let (_, transmissions) = &mut self.followed[at];
         if transmissions.earliest_received.is_some() && !received() {
             self.count -= transmissions.forget_refused();
         }
@@ -68,19 +70,32 @@ impl SpuriousCounter {
         transmissions.earliest_received = Some(earliest);
         self.count += transmissions.newly_spurious();
         if transmissions.end_one() {
-            entry.remove();
+            self.followed.remove(at);
         }
     }
 
     /// The segment at `sequence` is lost, whose data were sent `sent_before` times before.
     pub(crate) fn on_loss(&mut self, sequence: u64, sent_before: u32) {
-        if let Entry::Occupied(mut entry) = self.followed.entry(sequence) {
-            if entry.get_mut().end_one() {
-                entry.remove();
+        if let Ok(at) = self.place(sequence) {
+            if self.followed[at].1.end_one() {
+                self.followed.remove(at);
             }
-        } else if sent_before == 0 {
-            self.lost_originals.insert(sequence);
+        } else if sent_before == 0
+            && let Err(at) = self.lost_originals.binary_search(&sequence)
+        {
+            self.lost_originals.insert(at, sequence);
         }
+    }
+
+    /// Returns the place of a segment among those that are followed, or where it belongs.
+    fn place(&self, sequence: u64) -> Result<usize, usize> {
+        self.followed.binary_search_by_key(&sequence, |&(sequence, _)| sequence)
+    }
+
+    /// Whether the first transmission of a segment was lost, which is forgotten then.
+    fn take_lost_original(&mut self, sequence: u64) -> bool {
+        let found = self.lost_originals.binary_search(&sequence);
+        found.is_ok_and(|at| self.lost_originals.remove(at).is_some())
     }
 
     /// The retransmissions so far that were spurious.
