@@ -1,6 +1,5 @@
 //! From a world at its end to a record.
 
-use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
 
@@ -86,7 +85,7 @@ impl World {
         self.under.network.places.iter_mut().for_each(|place| place.work_last_hop(now));
         let conservation = self.conservation()?;
         let elapsed = self.now.since(Time::ZERO);
-        let flows = self.end_flows();
+        let mut flows = self.end_flows();
         let place = self.place();
         let last_hop = place.last_hop.report(elapsed);
         let access = place.return_link.as_ref().map(|link| link.report(self.now));
@@ -110,7 +109,7 @@ impl World {
             },
             events: self.under.ledger.recorder.events(conservation.created),
             conservation,
-            users: self.users_summary(&flows),
+            users: self.users_summary(&mut flows),
             flows: Vec::new(),
         };
         let (numbers, summary) = (summary.json(), Summary { flows: flows.summaries, ..summary });
@@ -140,17 +139,15 @@ impl World {
         Ok(Conservation { created, delivered, dropped, in_flight, dropped_by_reason })
     }
 
-    fn users_summary(&self, flows: &EndedFlows) -> UsersSummary {
-        // Of each user with an open flow: when the first was opened, and what all were delivered.
-        let mut users: BTreeMap<u32, (Time, u64)> = BTreeMap::new();
-        for (flow, &opened_at) in flows.summaries.iter().zip(&flows.opened_at) {
-            let Some(opened_at) = opened_at else { continue };
-            let (first, delivered) = users.entry(flow.user).or_insert((opened_at, 0));
-            *first = opened_at.min(*first);
-            *delivered += flow.delivered_bytes;
-        }
-        let goodput = |&(first, delivered): &(Time, u64)| self.now.since(first).per_second(delivered as f64 * 8.0);
-        UsersSummary::new(&users.values().map(goodput).collect::<Vec<_>>())
+    fn users_summary(&self, flows: &mut EndedFlows) -> UsersSummary {
+        flows.users.sort_by_key(|&(user, ..)| user);
+        let of_user = flows.users.chunk_by(|one, next| one.0 == next.0);
+        let goodputs = of_user.map(|flows| {
+            let first = flows.iter().map(|&(_, opened_at, _)| opened_at).min().expect("a user has a flow");
+            let delivered: u64 = flows.iter().map(|&(.., delivered)| delivered).sum();
+            self.now.since(first).per_second(delivered as f64 * 8.0)
+        });
+        UsersSummary::new(&goodputs.collect::<Vec<_>>())
     }
 
     fn warnings_of(
@@ -198,10 +195,9 @@ impl World {
         if !partial {
             warnings.extend(self.unbegun(opened));
         }
-        let silent = flows.summaries.iter().filter(|flow| flow.received_packets == 0 && opened(flow.id)).count();
-        if silent > 0 {
+        if flows.silent > 0 {
             let hint = access.map_or(String::new(), |access| random_access_hint(config, access));
-            warnings.push(format!("{silent} of {of} flows delivered nothing{hint}"));
+            warnings.push(format!("{} of {of} flows delivered nothing{hint}", flows.silent));
         }
         warnings
     }
@@ -328,6 +324,10 @@ struct EndedFlows {
     summaries: Vec<Box<FlowSummary>>,
     /// When each was opened.
     opened_at: Vec<Option<Time>>,
+    /// Of each that was opened: its user, when, and what was delivered.
+    users: Vec<(u32, Time, u64)>,
+    /// How many of these delivered nothing.
+    silent: usize,
     /// Those whose connection its library ended while data were left: how many, and the first with its cause.
     cut_off: usize,
     first_cut_off: Option<(u32, EndCause)>,
@@ -335,8 +335,14 @@ struct EndedFlows {
 
 impl EndedFlows {
     fn with_capacity(flows: usize) -> EndedFlows {
-        let (summaries, opened_at) = (Vec::with_capacity(flows), Vec::with_capacity(flows));
-        EndedFlows { summaries, opened_at, cut_off: 0, first_cut_off: None }
+        EndedFlows {
+            summaries: Vec::with_capacity(flows),
+            opened_at: Vec::with_capacity(flows),
+            users: Vec::with_capacity(flows),
+            silent: 0,
+            cut_off: 0,
+            first_cut_off: None,
+        }
     }
 
     fn add(&mut self, summary: Box<FlowSummary>, opened_at: Option<Time>, lifetimes: Option<[&Lifetime; 2]>) {
@@ -345,6 +351,10 @@ impl EndedFlows {
                 self.first_cut_off = Lifetime::first_end(ends).map(|end| (summary.id, end.cause.clone()));
             }
             self.cut_off += 1;
+        }
+        if let Some(at) = opened_at {
+            self.users.push((summary.user, at, summary.delivered_bytes));
+            self.silent += usize::from(summary.received_packets == 0);
         }
         self.summaries.push(summary);
         self.opened_at.push(opened_at);
