@@ -79,8 +79,13 @@ impl End {
             self.enter(now, Input::Packet(&payload));
         }
         if self.wake <= now {
-            self.wake = Time::MAX;
-            self.enter(now, Input::Timeout);
+            match self.end.postpone(now) {
+                Some(at) => self.wake = at,
+                None => {
+                    self.wake = Time::MAX;
+                    self.enter(now, Input::Timeout);
+                }
+            }
         }
     }
 

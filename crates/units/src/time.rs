@@ -42,13 +42,15 @@ impl Time {
         float(self.0) / 1e9
     }
 
-    /// As `+`, of a time and a duration of a run, neither of which is `MAX`: with fewer instructions.
+    /// As `+`, where the sum is known to be no later than [`Time::MAX`]: with fewer instructions. Otherwise it is
+    /// wrong, and a debug build panics.
     #[inline]
     pub const fn plus(self, duration: Duration) -> Time {
         Time(self.0 + duration.0)
     }
 
-    /// As [`Time::since`], where `earlier` is no later: with fewer instructions.
+    /// As [`Time::since`], where `earlier` is known to be no later: with fewer instructions. Otherwise it is wrong, and
+    /// a debug build panics.
     #[inline]
     pub const fn minus(self, earlier: Time) -> Duration {
         Duration(self.0 - earlier.0)
@@ -120,7 +122,8 @@ impl Duration {
         float(self.0)
     }
 
-    /// As `+`, of durations of a run, neither of which is `MAX`: with fewer instructions.
+    /// As `+`, where the sum is known to be no longer than [`Duration::MAX`]: with fewer instructions. Otherwise it is
+    /// wrong, and a debug build panics.
     #[inline]
     pub const fn plus(self, other: Duration) -> Duration {
         Duration(self.0 + other.0)

@@ -1,6 +1,6 @@
 //! A heap of entries with four children to a node, which lie in one line of a processor's cache.
 
-use super::{Entry, NEVER};
+use super::entry::{Entry, NEVER};
 
 /// Children of a node.
 const ARITY: usize = 4;

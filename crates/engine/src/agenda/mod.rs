@@ -2,17 +2,18 @@
 //!
 //! The machines that wake for nearly every packet have a short list of instants, which is looked through. The others
 //! have entries in a heap, in a queue while many wake at one interval (then each comes after all before it), or in a
-//! list that was sorted at once. Their wake-ups mostly move *later*: a retransmission timer at every acknowledgment. So
-//! a later wake-up is only noted, and the entry moves when it is the first of all; and the machine that is being woken
-//! keeps its entry until it is armed again.
+//! list that was sorted at once. Their wake-ups may move *later* for each packet that arrives. So a later wake-up is
+//! only noted, and the entry moves when it is the first of all; and the machine that is being woken keeps its entry
+//! until it is armed again.
 
+mod entry;
 mod heap;
 #[cfg(test)]
 mod tests;
 
-use std::cmp::Ordering;
-
 use units::{Ring, Time};
+
+use self::entry::{Entry, NEVER, rank};
 
 use self::heap::Heap;
 
@@ -72,14 +73,6 @@ enum Place {
     Heap,
 }
 
-/// Ordered by time, then rank.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Entry {
-    at: Time,
-    /// The machine's phase above its number.
-    rank: u64,
-}
-
 #[derive(Clone, Copy, Debug)]
 struct Machine {
     /// The instant for which it is armed; `Time::MAX` for never. It may be later than its entry.
@@ -93,8 +86,6 @@ struct Machine {
 const MOST_FREQUENT: usize = 4;
 /// So many entries may be left behind, beside half of all; fewer in tests, which come to more.
 const MOST_LEFT_BEHIND: usize = if cfg!(test) { 2 } else { 64 };
-/// After all entries.
-const NEVER: Entry = Entry { at: Time::MAX, rank: u64::MAX };
 const DEFAULT_WAKES_LIMIT: u32 = 10_000_000;
 
 impl Default for Agenda {
@@ -349,50 +340,4 @@ impl Agenda {
         self.left_behind = 0;
         self.find_first();
     }
-}
-
-impl Ord for Entry {
-    #[inline]
-    fn cmp(&self, other: &Entry) -> Ordering {
-        self.key().cmp(&other.key())
-    }
-}
-
-impl PartialOrd for Entry {
-    #[inline]
-    fn partial_cmp(&self, other: &Entry) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-
-    #[inline]
-    fn lt(&self, other: &Entry) -> bool {
-        self.key() < other.key()
-    }
-
-    #[inline]
-    fn le(&self, other: &Entry) -> bool {
-        self.key() <= other.key()
-    }
-}
-
-impl Entry {
-    fn new(at: Time, phase: u8, machine: usize) -> Entry {
-        Entry { at, rank: rank(phase) | machine as u64 }
-    }
-
-    /// One number in the order of entries: compared without a branch.
-    #[inline]
-    fn key(self) -> u128 {
-        u128::from(self.at.as_nanos()) << 64 | u128::from(self.rank)
-    }
-
-    #[inline]
-    fn machine(self) -> usize {
-        self.rank as u32 as usize
-    }
-}
-
-/// The upper half of an entry's rank.
-fn rank(phase: u8) -> u64 {
-    u64::from(phase) << 32
 }

@@ -71,12 +71,13 @@ impl<T: Copy> Transit<T> {
         Some(message)
     }
 
-    /// Hands each message in the order of arrival, with its arrival, to `change`.
+    /// Hands each message in the order of arrival, with its arrival, to `change`, which keeps that order.
     pub(super) fn for_each(&mut self, mut change: impl FnMut(&mut Time, &mut T)) {
         for index in 0..self.queue.len() {
             let (arrival, message) = &mut self.queue[index];
             change(arrival, message);
         }
+        debug_assert!(self.queue.iter().is_sorted_by_key(|(arrival, _)| arrival), "messages keep their order");
         self.find_next();
     }
 

@@ -185,8 +185,7 @@ impl Connections {
         self.connections[id.connection as usize].ends[id.way as usize].endpoint.act(now, act);
     }
 
-    /// The timer of an endpoint for which it is woken has moved to a later time: returns when that is, [`Time::MAX`] for
-    /// never. `None` if it is due.
+    /// As [`Endpoint::postpone`] of an endpoint.
     pub(super) fn postpone(&mut self, now: Time, id: EndpointId) -> Option<Time> {
         self.connections[id.connection as usize].ends[id.way as usize].endpoint.postpone(now)
     }
@@ -257,7 +256,10 @@ impl Connections {
             Reply::Refused => return Answered::Refused,
         };
         match sent {
-            Some(sent_before) => under.launch(now, id, site, Written { slot, sent_before, last }, peer),
+            Some(sent_before) => {
+                let received = move |own: &Payload| peer.endpoint.has_received(own.sequence());
+                under.launch(now, id, site, Written { slot, sent_before, last }, received);
+            }
             None => {
                 under.ledger.packets.release(slot);
                 if matches!(prompt, Prompt::More) {
@@ -284,7 +286,8 @@ impl Connections {
         let answer = end.endpoint.handle(now, input, &mut self.blank, &mut |payload, sent_before| {
             let slot = under.ledger.packets.reserve();
             under.ledger.packets.exchange(slot, payload);
-            under.launch(now, id, site, Written { slot, sent_before, last: false }, peer);
+            let received = |own: &Payload| peer.endpoint.has_received(own.sequence());
+            under.launch(now, id, site, Written { slot, sent_before, last: false }, received);
             sent = true;
         });
         if let Some(log) = &mut end.log {
@@ -349,7 +352,7 @@ impl End {
     /// Takes the state of the endpoint after a reply that asks for it.
     #[inline(always)]
     fn follow(&mut self, now: Time, id: EndpointId, site: &Site, under: &mut Underlay) {
-        let answer = self.endpoint.state();
+        let answer = self.endpoint.poll_state();
         let advanced = self.note(now, id, site, &answer, under);
         debug_assert!(!advanced || self.reader == Reader::Sink, "an application is told of data");
     }

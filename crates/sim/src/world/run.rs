@@ -211,7 +211,7 @@ impl World {
     }
 
     fn time_out(&mut self, now: Time, endpoint: EndpointId) {
-        if !self.is_due(now, endpoint) {
+        if !self.come_to_timer(now, endpoint) {
             return;
         }
         let site = self.connections.site(endpoint.connection);
@@ -236,9 +236,9 @@ impl World {
         (site.link(way) == Link::Uplink && self.under.network.place(place).is_late()).then_some(place)
     }
 
-    /// Whether the timer for which an endpoint is woken is due, after all packets that have come by `now`. Otherwise the
-    /// endpoint is woken again.
-    fn is_due(&mut self, now: Time, endpoint: EndpointId) -> bool {
+    /// An endpoint is woken, and first takes all packets that have come by `now`. Returns whether its timer is due
+    /// then; otherwise it is woken again.
+    fn come_to_timer(&mut self, now: Time, endpoint: EndpointId) -> bool {
         if let Some(place) = self.late_place(endpoint) {
             self.catch_up(now, place);
         }

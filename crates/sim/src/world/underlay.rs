@@ -3,7 +3,6 @@
 use transport::Outline;
 use units::Time;
 
-use super::connection::End;
 use super::ledger::Ledger;
 use super::network::{Network, Site};
 use super::schedule::Schedule;
@@ -29,7 +28,8 @@ pub(super) struct Written {
 }
 
 impl Underlay {
-    /// A packet is made of what was written, and enters its link; `peer`: its receiver.
+    /// A packet is made of what was written, and enters its link. `received`: whether its receiver has the data
+    /// already, asked of retransmissions only.
     #[inline(always)]
     pub(super) fn launch(
         &mut self,
@@ -37,11 +37,10 @@ impl Underlay {
         EndpointId { connection, way }: EndpointId,
         site: &Site,
         Written { slot, sent_before, last }: Written,
-        peer: &End,
+        received: impl FnOnce(&Payload) -> bool,
     ) {
         let Underlay { ledger, network, schedule } = self;
         let (Site { flow, user, class, .. }, link) = (*site, site.link(way));
-        let received = |own: &Payload| peer.endpoint().has_received(own.sequence());
         let Outline { bytes, .. } = ledger.send(now, slot, received, |outline, number| {
             let (Outline { bytes, ecn, .. }, word) = (*outline, digest_word(outline, way));
             let counts = way == Way::Forward && link != Link::Terrestrial && outline.has_data;

@@ -3,19 +3,21 @@
 //! ```text
 //! application ── act(Write, Close, Read) ─► ┌──────────┐ ── send(payload, sent_before) ──► the path
 //!             ◄── Answer::delivered ─────── │ Endpoint │ ◄── Input::Packet(&Payload) ────── the path
-//! agenda      ── Input::Timeout ──────────► └──────────┘ ── Answer::wake ─────────────────► the agenda
+//! agenda      ── postpone, Input::Timeout ► └──────────┘ ── Answer::wake ─────────────────► the agenda
 //! ```
 //!
 //! - An application acts by [`Endpoint::act`], as often as it likes at one instant: acts are only noted. One `handle`
 //!   with [`Input::Acted`] follows, so that a write and the close after it share a segment.
 //! - Each packet that arrives and each timer that expires is one [`Endpoint::handle`]. It hands every packet that is to
-//!   be sent now to `send`, in order, and its [`Answer`] holds all that is asked after a packet. Nothing else has to be
-//!   polled.
+//!   be sent now to `send`, in order, and its [`Answer`] holds all that is asked after a packet.
 //! - What most packets are answered by is one packet or none: [`Endpoint::answer`] writes it where the packet was.
+//!   Where its [`Reply`] says so, [`Endpoint::poll_state`] is asked.
+//! - A timer that moves to a later time is not told. At the instant that was told, [`Endpoint::postpone`] tells whether
+//!   it is due.
 //! - Both ends of a connection are made when it is opened ([`Transport::open`]). They replace those of
 //!   [`Transport::unopened_end`]. Where nothing is opened, as with datagrams, these stay and send.
 //! - A proxy is an application between two endpoints: it writes what [`Answer::delivered`] says has arrived at the one
-//!   into the other, and reads by [`Act::Read`] what [`Answer::acknowledged`] says has left the other.
+//!   into the other, and reads by [`Act::Read`] what [`Endpoint::acknowledged_bytes`] says has left the other.
 //! - A transport is a file here, with its ends and their [`Kind`], and a line in the registry. What its packets look
 //!   like, if neither segments nor datagrams, is a variant of [`Payload`].
 
@@ -390,7 +392,7 @@ pub enum Act {
 pub enum Input<'a> {
     /// A packet from the other end arrives.
     Packet(&'a Payload),
-    /// The instant of [`Answer::wake`] is reached.
+    /// The instant of [`Answer::wake`] is reached, and [`Endpoint::postpone`] has told of no later one.
     Timeout,
     /// The application acted.
     Acted,
@@ -412,7 +414,7 @@ pub enum Prompt {
 pub enum Reply {
     /// The endpoint has done nothing: the caller uses [`Endpoint::handle`].
     Refused,
-    /// The input was handled, and nothing is to be sent. Of [`Endpoint::state`] only this has changed.
+    /// The input was handled, and nothing is to be sent. Of [`Endpoint::poll_state`] only this has changed.
     Quiet {
         /// [`Answer::delivered`].
         delivered: u64,
@@ -422,9 +424,9 @@ pub enum Reply {
         /// [`Answer::delivered`].
         delivered: u64,
     },
-    /// As [`Reply::Quiet`], and [`Endpoint::state`] is to be asked.
+    /// As [`Reply::Quiet`], and [`Endpoint::poll_state`] is to be asked.
     QuietChanged,
-    /// As [`Reply::Sent`], and [`Endpoint::state`] is to be asked.
+    /// As [`Reply::Sent`], and [`Endpoint::poll_state`] is to be asked.
     SentChanged {
         /// How often the packet's data were sent before.
         before: u64,
@@ -437,18 +439,6 @@ pub enum Reply {
     },
 }
 
-impl Reply {
-    /// How often the data of the packet that is to be sent were sent before; `None` if none is.
-    #[inline]
-    pub fn sent_before(self) -> Option<u32> {
-        match self {
-            Reply::Refused | Reply::Quiet { .. } | Reply::QuietChanged => None,
-            Reply::Sent { .. } => Some(0),
-            Reply::SentChanged { before } | Reply::First { before } => Some(before as u32),
-        }
-    }
-}
-
 /// The state of an endpoint after an input, as far as its caller uses it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Answer {
@@ -456,7 +446,7 @@ pub struct Answer {
     pub delivered: u64,
     /// The congestion window in packets, if there is one.
     pub window: Option<u32>,
-    /// When to hand in [`Input::Timeout`].
+    /// When to ask [`Endpoint::postpone`], and then perhaps to hand in [`Input::Timeout`].
     pub wake: Wake,
 }
 
@@ -535,13 +525,14 @@ pub trait Endpoint: Send {
         Reply::Refused
     }
 
-    /// The state after a reply that asks for it, as of [`Endpoint::handle`].
-    fn state(&mut self) -> Answer {
+    /// The state after a reply that asks for it, as of [`Endpoint::handle`]: the caller knows it from now on.
+    fn poll_state(&mut self) -> Answer {
         unreachable!("no reply has asked for it")
     }
 
     /// At the instant of [`Answer::wake`]: if no timer is due yet, returns when one is, [`Time::MAX`] for never. The
-    /// endpoint is to be woken then. Otherwise [`Input::Timeout`] is to be handed in.
+    /// endpoint is to be woken then. Otherwise [`Input::Timeout`] is to be handed in. The default is that of an end
+    /// that tells of no timer, or of each change.
     fn postpone(&mut self, _now: Time) -> Option<Time> {
         None
     }

@@ -118,6 +118,12 @@ impl TcpEnd {
         ends.map(|connection| Box::new(TcpEnd { connection, reported: ReportedWake::NEVER, window: 0 }))
     }
 
+    /// From now on all segments go the general way, for tests.
+    #[doc(hidden)]
+    pub fn go_generally(&mut self) {
+        self.connection.go_generally();
+    }
+
     /// The connection of this end at this moment, for tests.
     #[doc(hidden)]
     pub fn info(&self) -> Info {
@@ -166,7 +172,7 @@ impl Endpoint for TcpEnd {
                 break;
             }
         }
-        self.state()
+        self.poll_state()
     }
 
     fn answer(&mut self, now: Time, prompt: Prompt, payload: &mut Payload) -> Reply {
@@ -181,7 +187,7 @@ impl Endpoint for TcpEnd {
         }
     }
 
-    fn state(&mut self) -> Answer {
+    fn poll_state(&mut self) -> Answer {
         self.window = self.connection.window();
         Answer {
             delivered: self.connection.delivered_bytes(),
@@ -223,7 +229,9 @@ impl Endpoint for TcpEnd {
     }
 }
 
-/// The ways of [`TcpEnd::answer`], each a function of its own, so that what it needs stays in registers.
+/// The ways of [`TcpEnd::answer`], each a function of its own, so that what it needs stays in registers. That of an
+/// acknowledgment takes the steps of [`Connection::send_in_place`] itself: a result that is handed on and told apart
+/// here takes a jump table.
 impl TcpEnd {
     #[inline(never)]
     fn answer_data(&mut self, now: Time, segment: &mut Segment) -> Reply {
@@ -236,7 +244,7 @@ impl TcpEnd {
         if !self.connection.take_plain(now, segment) {
             return self.answer_generally(now, segment);
         }
-        match self.connection.next_full(now) {
+        match self.connection.send_full(now) {
             NextFull::Goes(full) => {
                 self.connection.write_full(now, segment, full);
                 match full.last {

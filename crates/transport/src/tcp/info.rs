@@ -121,7 +121,7 @@ impl Counters {
     #[inline(always)]
     pub(crate) fn count_rtt(&mut self, rtt: Duration) {
         self.rtt_samples += 1;
-        self.rtt_sum = self.rtt_sum.plus(rtt);
+        self.rtt_sum += rtt;
     }
 }
 

@@ -248,7 +248,6 @@ impl Receiver {
     }
 
     /// Whether nothing is missing before what has arrived.
-    #[inline]
     fn is_gapless(&self) -> bool {
         self.beyond.as_ref().is_none_or(|beyond| beyond.is_empty())
     }
@@ -305,15 +304,15 @@ impl Receiver {
 
     /// Whether nothing is missing, and the application reads at once.
     #[inline]
-    pub(super) fn is_plain(&self) -> bool {
+    pub(super) fn lacks_nothing(&self) -> bool {
         self.beyond.is_none() && self.fin == NO_FIN && self.read.is_none()
     }
 
-    /// Whether a segment with no flags but ACK and PSH is the next one, at an end that [`Receiver::is_plain`]: its
+    /// Whether a segment with no flags but ACK and PSH is the next one, where it [`Receiver::lacks_nothing`]: its
     /// timestamp is no older than the last, and its data lie unmarked in the window.
     #[inline(always)]
     pub(super) fn expects(&self, segment: &Segment) -> bool {
-        debug_assert!(self.is_plain());
+        debug_assert!(self.lacks_nothing());
         let in_order = match (segment.timestamps, self.ts_recent) {
             (Some((value, _)), Some((recent, _))) => !is_before(value, recent),
             _ => true,
@@ -510,7 +509,7 @@ impl Receiver {
         segment.window = self.window();
     }
 
-    /// As [`Receiver::fill`], at an end that [`Receiver::is_plain`], in place of a segment without a SYN.
+    /// As [`Receiver::fill`], where it [`Receiver::lacks_nothing`], in place of a segment without a SYN.
     #[inline(always)]
     pub(super) fn fill_plain(&self, now: Time, segment: &mut Segment, seq: u64, flags: Flags) {
         segment.seq = seq;
@@ -566,7 +565,7 @@ impl Receiver {
         self.on_plainly_acknowledged();
     }
 
-    /// As [`Receiver::on_acknowledged`], at an end that [`Receiver::is_plain`].
+    /// As [`Receiver::on_acknowledged`], where it [`Receiver::lacks_nothing`].
     #[inline(always)]
     pub(super) fn on_plainly_acknowledged(&mut self) {
         self.acked = self.next;

@@ -74,8 +74,11 @@ impl Pair {
                 self.handle(now, end, Input::Packet(&payload));
             } else {
                 let end = usize::from(self.timers[0] != now);
-                self.timers[end] = Time::MAX;
-                self.handle(now, end, Input::Timeout);
+                let postponed = self.ends[end].postpone(now);
+                self.timers[end] = postponed.unwrap_or(Time::MAX);
+                if postponed.is_none() {
+                    self.handle(now, end, Input::Timeout);
+                }
             }
         }
     }

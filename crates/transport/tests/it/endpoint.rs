@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use crate::util::hostile::sent_before;
 use crate::util::{at, ms, settings};
 use transport::{
     Act, Answer, Connection, Datagram, EndOptions, Endpoint, Flags, Input, Payload, Profile, Prompt, Reply, SackBlocks,
@@ -67,7 +68,7 @@ fn left_behind(sent_before: u32) -> Payload {
 /// How ends are entered by a packet.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Way {
-    /// By `handle`.
+    /// By `handle`, without header prediction.
     General,
     /// By `answer`.
     InPlace,
@@ -82,15 +83,14 @@ struct Ends {
 }
 
 impl Ends {
-    fn new(settings: Settings) -> Ends {
+    fn new(settings: Settings, way: Way) -> Ends {
         let options = EndOptions { entropy: 1, ..EndOptions::default() };
         let none = Answer { delivered: 0, window: None, wake: Wake::Unchanged };
-        Ends {
-            ends: TcpEnd::pair(&Arc::new(settings), Time::ZERO, [options; 2]),
-            timers: [Time::MAX; 2],
-            blank: left_behind(0),
-            answers: [none; 2],
+        let mut ends = TcpEnd::pair(&Arc::new(settings), Time::ZERO, [options; 2]);
+        if way == Way::General {
+            ends.iter_mut().for_each(|end| end.go_generally());
         }
+        Ends { ends, timers: [Time::MAX; 2], blank: left_behind(0), answers: [none; 2] }
     }
 
     fn enter(&mut self, path: &mut Path, now: Time, at: usize, input: Input<'_>, acts: &[Act]) {
@@ -116,12 +116,12 @@ impl Ends {
         loop {
             let reply = self.ends[at].answer(now, prompt, &mut payload);
             assert_ne!(reply, Reply::Refused, "an end refuses {prompt:?}");
-            if let (Some(sent_before), Payload::Tcp(segment)) = (reply.sent_before(), &payload) {
+            if let (Some(sent_before), Payload::Tcp(segment)) = (sent_before(reply), &payload) {
                 path.carry(now, at, *segment, sent_before);
             }
             match reply {
                 Reply::QuietChanged | Reply::SentChanged { .. } => {
-                    let answer = self.ends[at].state();
+                    let answer = self.ends[at].poll_state();
                     self.take(at, answer);
                 }
                 Reply::Quiet { delivered } | Reply::Sent { delivered } => self.answers[at].delivered = delivered,
@@ -131,6 +131,16 @@ impl Ends {
                 }
             }
             return;
+        }
+    }
+
+    /// The timer that an end has told of is due, or has moved to a later time.
+    fn come_to_timer(&mut self, path: &mut Path, now: Time, at: usize) {
+        let postponed = self.ends[at].postpone(now);
+        self.timers[at] = postponed.unwrap_or(Time::MAX);
+        self.answers[at].wake = Wake::At(self.timers[at]);
+        if postponed.is_none() {
+            self.enter(path, now, at, Input::Timeout, &[]);
         }
     }
 
@@ -145,15 +155,12 @@ impl Ends {
 
 /// What was sent when through the seam, and what was asked of the ends after each input.
 fn through_the_seam(settings: Settings, loss: u64, end: Time, way: Way) -> (Path, Vec<[Answer; 2]>) {
-    let (mut path, mut ends, mut asked) = (Path::new(loss), Ends::new(settings), Vec::new());
+    let (mut path, mut ends, mut asked) = (Path::new(loss), Ends::new(settings, way), Vec::new());
     ends.enter(&mut path, Time::ZERO, 1, Input::Acted, &[]);
     ends.enter(&mut path, Time::ZERO, 0, Input::Acted, &[Act::Write(Bytes::new(300_000)), Act::Close]);
     while let Some((now, at, segment)) = path.next(ends.timers, end) {
         match segment {
-            None => {
-                ends.timers[at] = Time::MAX; // it has expired
-                ends.enter(&mut path, now, at, Input::Timeout, &[]);
-            }
+            None => ends.come_to_timer(&mut path, now, at),
             Some(segment) => {
                 ends.take_packet(&mut path, now, at, segment, way);
             }
@@ -249,7 +256,7 @@ fn openings() -> impl Iterator<Item = serde_json::Value> {
 
 /// Data go one way or both, while a share of the segments is lost or marked, drawn by `seed`.
 fn disturbed(settings: Settings, seed: u64, both: bool, way: Way) -> (Path, Vec<[Answer; 2]>) {
-    let (mut path, mut ends, mut asked) = (Path::new(u64::MAX), Ends::new(settings), Vec::new());
+    let (mut path, mut ends, mut asked) = (Path::new(u64::MAX), Ends::new(settings, way), Vec::new());
     let acts = [Act::Write(Bytes::new(50_000)), Act::Close];
     ends.enter(&mut path, Time::ZERO, 1, Input::Acted, if both { &acts } else { &[] });
     ends.enter(&mut path, Time::ZERO, 0, Input::Acted, &[Act::Write(Bytes::new(100_000)), Act::Close]);
@@ -258,10 +265,7 @@ fn disturbed(settings: Settings, seed: u64, both: bool, way: Way) -> (Path, Vec<
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         let percent = (state >> 33) % 100;
         match segment {
-            None => {
-                ends.timers[at] = Time::MAX;
-                ends.enter(&mut path, now, at, Input::Timeout, &[]);
-            }
+            None => ends.come_to_timer(&mut path, now, at),
             Some(_) if percent < 3 * seed => {} // lost
             Some(mut segment) => {
                 if percent >= 97 && segment.ecn != Ecn::NotEct {

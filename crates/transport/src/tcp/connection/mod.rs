@@ -13,6 +13,7 @@ mod marks;
 mod opening;
 mod plain;
 mod poll;
+mod prediction;
 mod reset;
 mod status;
 mod teardown;
@@ -23,7 +24,7 @@ use units::{Duration, Time};
 
 use self::handshake::Handshake;
 use self::marks::Marks;
-use self::plain::Prediction;
+use self::prediction::Prediction;
 use self::reset::Reset;
 use super::accecn::ace;
 use super::config::{EcnMode, Settings};
@@ -47,7 +48,9 @@ pub struct Connection {
     /// Dummy segments (TCP Peach) that arrived and are not acknowledged yet.
     probes_to_acknowledge: u32,
     state: State,
-    /// Found out by [`Connection::predict`]. All but plain segments and their answers forget it.
+    /// Found out by [`Connection::predict`]. Whatever may change what it stands for forgets it: other segments, timers,
+    /// what the application writes or closes, and what is sent the general way. Nagle's algorithm, the cork and the
+    /// user timeout decide nothing about plain segments, and reads are no matter where the application reads at once.
     prediction: Prediction,
     /// Timestamps are in use.
     timestamps: bool,
@@ -55,6 +58,8 @@ pub struct Connection {
     gone: bool,
     /// The application neither writes nor reads any more.
     abandoned: bool,
+    /// No segment is predicted: a test compares with the general way.
+    goes_generally: bool,
     counters: Counters,
     send: Sender,
     settings: Arc<Settings>,
@@ -131,6 +136,7 @@ impl Connection {
             gone: false,
             timed_out: false,
             abandoned: false,
+            goes_generally: false,
             reset_due: None,
             probes_to_acknowledge: 0,
             prediction: Prediction::Unknown,
@@ -359,6 +365,12 @@ impl Connection {
     #[inline]
     pub fn state(&self) -> State {
         self.state
+    }
+
+    /// From now on all segments go the general way; for tests.
+    #[doc(hidden)]
+    pub fn go_generally(&mut self) {
+        (self.goes_generally, self.prediction) = (true, Prediction::Unknown);
     }
 
     /// Recomputes what is kept step by step; for tests, as it takes time in proportion to the window.

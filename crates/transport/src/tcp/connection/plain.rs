@@ -7,18 +7,7 @@ use super::super::info::{Arrival, InPlace, State};
 use super::super::segment::{Flags, Segment};
 use super::super::send::{Ack, Full, NextFull};
 use super::Connection;
-
-/// The plain segments that an end expects: one word in place of the tests of its state, as kernels keep it. It stays true
-/// as long as only plain segments arrive and only full segments and bare acknowledgments are sent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Prediction {
-    /// To be found out, or none are expected.
-    Unknown,
-    /// Data, at an end with nothing to send.
-    Data,
-    /// Acknowledgments, in the open state while nothing is in doubt.
-    Acknowledgments,
-}
+use super::prediction::Prediction;
 
 impl Connection {
     /// Takes a segment of an open connection that is expected and carries only data or only an acknowledgment. Returns
@@ -67,7 +56,7 @@ impl Connection {
     /// Writes the next segment, if any may go now, in place of `segment`.
     #[inline(always)]
     pub(crate) fn send_in_place(&mut self, now: Time, segment: &mut Segment) -> InPlace {
-        match self.next_full(now) {
+        match self.send_full(now) {
             NextFull::Unknown => self.poll_in_place(now, segment),
             NextFull::Waits => InPlace::Nothing,
             NextFull::Goes(full) => {
@@ -78,37 +67,43 @@ impl Connection {
         }
     }
 
-    /// Whether a full segment of new data goes next, of which [`Connection::write_full`] is to be told.
+    /// Sends the next full segment of new data, if nothing but the windows decides that it goes now:
+    /// [`Connection::write_full`] must write it.
     #[inline(always)]
-    pub(crate) fn next_full(&mut self, now: Time) -> NextFull {
+    pub(crate) fn send_full(&mut self, now: Time) -> NextFull {
         if self.prediction != Prediction::Acknowledgments || self.recv.ack_due() {
             return NextFull::Unknown;
         }
-        self.send.next_full(now)
+        self.send.send_full(now)
     }
 
     /// Whether `segment` is one of those that are predicted.
     #[inline(always)]
     fn expects(&self, segment: &Segment) -> bool {
-        let predicted = self.prediction != Prediction::Unknown;
-        debug_assert!(!predicted || self.prediction == self.expected() || self.send.is_plain());
-        predicted && segment.is_plain() && self.recv.expects(segment)
+        debug_assert!(match self.prediction {
+            Prediction::Unknown => true,
+            Prediction::Data => self.expected() == Prediction::Data,
+            // It may have come to rest meanwhile, which makes data the general way's.
+            Prediction::Acknowledgments => self.expected() != Prediction::Unknown && self.send.is_plain(),
+        });
+        self.prediction != Prediction::Unknown && segment.is_plain() && self.recv.expects(segment)
     }
 
-    /// Finds out which segments are plain, if that is not known. Returns whether it is known since then.
+    /// Finds out which segments are plain, if that is not known. Returns whether this call found it out.
     #[inline]
     pub(crate) fn predict(&mut self) -> bool {
-        if self.prediction == Prediction::Unknown {
-            self.prediction = self.expected();
-            return self.prediction != Prediction::Unknown;
+        if self.prediction != Prediction::Unknown {
+            return false;
         }
-        false
+        self.prediction = self.expected();
+        self.prediction != Prediction::Unknown
     }
 
     /// Returns which segments are plain at an end in this state.
+    #[inline(never)]
     fn expected(&self) -> Prediction {
         let open = self.state == State::Established && !self.abandoned && self.probes_to_acknowledge == 0;
-        if !open || self.marks.accurate.is_some() || !self.recv.is_plain() {
+        if !open || self.goes_generally || self.marks.accurate.is_some() || !self.recv.lacks_nothing() {
             Prediction::Unknown
         } else if self.send.is_at_rest() {
             Prediction::Data

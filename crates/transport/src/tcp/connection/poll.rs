@@ -5,7 +5,7 @@ use units::Time;
 use super::super::info::{InPlace, State};
 use super::super::segment::{Flags, Segment};
 use super::super::send::Outgoing;
-use super::plain::Prediction;
+use super::prediction::Prediction;
 use super::{Connection, Transmit};
 
 impl Connection {

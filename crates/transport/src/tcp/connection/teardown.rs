@@ -2,7 +2,7 @@
 
 use super::super::info::State;
 use super::Connection;
-use super::plain::Prediction;
+use super::prediction::Prediction;
 use super::reset::Reset;
 
 impl Connection {

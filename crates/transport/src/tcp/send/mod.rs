@@ -43,7 +43,7 @@ use super::info::{Counters, Info};
 use super::option::AccEcnOption;
 use super::segment::{SackBlocks, is_before};
 use crate::congestion::{Event, Window};
-use crate::state::{CongestionState, SenderSample};
+use crate::state::SenderSample;
 use byte_stream::ByteStream;
 use cwnd::{CongestionWindow, Control};
 use loss::rack::Rack;
@@ -56,7 +56,7 @@ use pacing::gap::Pacing;
 use pacing::group::Group;
 use peer::PeerWindow;
 use rate::RateSampler;
-use recovery::episode::{Forced, Recovery, Rexmit, TailProbe};
+use recovery::episode::{Recovery, Rexmit, TailProbe};
 use recovery::undo::Undo;
 pub(super) use rtt::Rtt;
 use scoreboard::{Order, Scoreboard};
@@ -283,20 +283,6 @@ impl Sender {
         } else {
             self.handle_as_linux(now, ack, counters);
         }
-    }
-
-    /// Whether nothing is in doubt in the open state: no segment is lost, known to have arrived or retransmitted, and
-    /// the windows decide alone what goes next.
-    #[inline]
-    pub(super) fn is_plain(&self) -> bool {
-        self.cwnd.state() == CongestionState::Open
-            && !self.cwnd.ecn.cwr_due
-            && self.recovery.forced == Forced::Nothing
-            && (self.recovery.rexmit == Rexmit::None || self.ns2.is_some())
-            && !self.timer.cut
-            && self.tail.high.is_none()
-            && self.records.is_none()
-            && self.board.is_plain()
     }
 
     /// Takes an acknowledgment without blocks or marks, if it advances, at an end that [`Sender::is_plain`]. Returns

@@ -65,6 +65,20 @@ impl Sender {
         !self.board.outstanding() && !self.has_unsent()
     }
 
+    /// Whether nothing is in doubt in the open state: no segment is lost, known to have arrived or retransmitted, and
+    /// the windows decide alone what goes next.
+    #[inline]
+    pub(in crate::tcp) fn is_plain(&self) -> bool {
+        self.cwnd.state() == CongestionState::Open
+            && !self.cwnd.ecn.cwr_due
+            && self.recovery.forced == Forced::Nothing
+            && (self.recovery.rexmit == Rexmit::None || self.ns2.is_some())
+            && !self.timer.cut
+            && self.tail.high.is_none()
+            && self.records.is_none()
+            && self.board.doubts_nothing()
+    }
+
     /// Whether new data or a FIN wait to be sent.
     #[inline]
     pub(super) fn has_unsent(&self) -> bool {
@@ -172,9 +186,9 @@ impl Sender {
     }
 
     /// As [`Sender::poll`] and [`Sender::rests`] in the midst of new data, at an end that [`Sender::is_plain`], where
-    /// nothing but the window decides whether a full segment goes.
+    /// nothing but the windows decides whether a full segment goes.
     #[inline(always)]
-    pub(in crate::tcp) fn next_full(&mut self, now: Time) -> NextFull {
+    pub(in crate::tcp) fn send_full(&mut self, now: Time) -> NextFull {
         debug_assert!(self.is_plain());
         if !self.asks_window_only {
             return NextFull::Unknown;

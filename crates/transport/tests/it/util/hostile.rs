@@ -150,6 +150,7 @@ pub fn answer_both_ways(script: &[u8]) {
         let [opens, accepts] = TcpEnd::pair(&settings, Time::ZERO, [options; 2]);
         if at == 0 { opens } else { accepts }
     });
+    ends[0].go_generally();
     let (mut now, mut wake, mut next) = (Time::ZERO, Time::MAX, 1);
     while !source.0.is_empty() {
         let mut sent = [Vec::new(), Vec::new()];
@@ -168,7 +169,14 @@ pub fn answer_both_ways(script: &[u8]) {
             byte @ 171..=210 => {
                 let input = if byte < 190 && wake < Time::MAX { Input::Timeout } else { Input::Acted };
                 if matches!(input, Input::Timeout) {
-                    (now, wakes) = (now.max(wake), [Time::MAX; 2]);
+                    now = now.max(wake);
+                    let postponed = [0, 1].map(|one| ends[one].postpone(now));
+                    assert_eq!(postponed[0], postponed[1]);
+                    wakes = postponed.map(|at| at.unwrap_or(Time::MAX));
+                    wake = wakes[0];
+                    if wake < Time::MAX {
+                        continue;
+                    }
                 }
                 let act = if byte < 208 { Act::Write(Bytes::new(source.byte() * 500)) } else { Act::Close };
                 for ((end, wake), sent) in ends.iter_mut().zip(&mut wakes).zip(&mut sent) {
@@ -191,6 +199,15 @@ pub fn answer_both_ways(script: &[u8]) {
     }
 }
 
+/// How often the data of the packet that a reply sends were sent before; `None` if it sends none.
+pub fn sent_before(reply: Reply) -> Option<u32> {
+    match reply {
+        Reply::Refused | Reply::Quiet { .. } | Reply::QuietChanged => None,
+        Reply::Sent { .. } => Some(0),
+        Reply::SentChanged { before } | Reply::First { before } => Some(before as u32),
+    }
+}
+
 /// The general way into an end.
 fn enter(end: &mut TcpEnd, now: Time, input: Input<'_>, wake: &mut Time, sent: &mut Vec<(Payload, u32)>) {
     let mut blank = Payload::Tcp(Segment::default());
@@ -207,10 +224,10 @@ fn answer(end: &mut TcpEnd, now: Time, segment: Segment, wake: &mut Time, sent: 
     let (mut payload, mut prompt) = (Payload::Tcp(segment), Prompt::Packet);
     loop {
         let reply = end.answer(now, prompt, &mut payload);
-        assert_ne!(reply, Reply::Refused, "an end refuses {prompt:?}");
-        sent.extend(reply.sent_before().map(|sent_before| (payload.clone(), sent_before)));
+        assert!(!matches!(reply, Reply::Refused), "an end refuses {prompt:?}");
+        sent.extend(sent_before(reply).map(|sent_before| (payload.clone(), sent_before)));
         if matches!(reply, Reply::QuietChanged | Reply::SentChanged { .. })
-            && let Wake::At(at) = end.state().wake
+            && let Wake::At(at) = end.poll_state().wake
         {
             *wake = at;
         }

@@ -65,9 +65,9 @@ pub(super) struct Scoreboard {
     pub(super) lost_until: u64,
     /// Number before which no slot is worth a retransmission on suspicion (RFC 6675 NextSeg rule 3).
     speculative: u64,
-    /// Number before which every slot is SACKed or taken for lost by counting, or gone, and the SACKed slots from there
-    /// on.
+    /// Number before which every slot is SACKed or taken for lost by counting. It may lag behind the front.
     pub(super) frontier: u64,
+    /// The SACKed slots from the frontier on.
     pub(super) above: u32,
     /// For each slot what had been delivered, if that is kept.
     #[expect(clippy::box_collection, reason = "few controllers ask for them")]
@@ -229,6 +229,7 @@ impl Scoreboard {
 
     #[inline(always)]
     fn send_marked(&mut self, now: Time, len: u64, marks: u8, delivered: u64) -> Slot {
+        debug_assert!(len < u64::from(u16::MAX), "a segment of {len} bytes");
         let slot = Slot {
             seq: self.nxt,
             sent_at: now,
@@ -291,7 +292,7 @@ impl Scoreboard {
 
     /// Whether no segment is lost, SACKed or retransmitted, since the oldest was sent.
     #[inline]
-    pub fn is_plain(&self) -> bool {
+    pub fn doubts_nothing(&self) -> bool {
         self.counts == Counts::default() && self.first >= self.retransmitted_until
     }
 
