@@ -517,7 +517,7 @@ impl LastHop {
                     self.reordering.handle_failed(now, packet, *sequence, &mut self.outputs);
                 }
             }
-            self.bursts.drop_next();
+            self.bursts.remove_next_message();
         }
     }
 

@@ -55,7 +55,7 @@ impl<T: Copy> Transit<T> {
 
     /// Removes the next message, of which there is one.
     #[inline]
-    pub(super) fn drop_next(&mut self) {
+    pub(super) fn remove_next_message(&mut self) {
         self.queue.drop_first();
         self.find_next();
     }
@@ -67,7 +67,7 @@ impl<T: Copy> Transit<T> {
             return None;
         }
         let (_, message) = self.queue.front()?;
-        self.drop_next();
+        self.remove_next_message();
         Some(message)
     }
 

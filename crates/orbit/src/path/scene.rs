@@ -243,19 +243,19 @@ impl Scene {
 
     /// The gateways that see no satellite at any step of the run, each with the best elevation.
     pub fn blind_gateways(&mut self, duration: Duration, step: Duration) -> Vec<(usize, Angle)> {
-        let mut blind: Vec<(usize, f64)> = (0..self.stations.len()).map(|number| (number, -1.0)).collect();
+        let mut gateways: Vec<(usize, f64)> = (0..self.stations.len()).map(|number| (number, -1.0)).collect();
         for now in steps(duration, step) {
             self.go(now);
-            for (number, best) in &mut blind {
+            for (number, best_sine) in &mut gateways {
                 let gateway = &self.gateways[*number];
-                *best = self.positions.iter().map(|&position| gateway.look(position).1).fold(*best, f64::max);
+                *best_sine = self.positions.iter().map(|&position| gateway.look(position).1).fold(*best_sine, f64::max);
             }
-            blind.retain(|gateway| gateway.1 < self.sin_mask);
-            if blind.is_empty() {
+            gateways.retain(|gateway| gateway.1 < self.sin_mask);
+            if gateways.is_empty() {
                 break;
             }
         }
-        blind.into_iter().map(|(number, sine)| (number, degrees(sine))).collect()
+        gateways.into_iter().map(|(number, sine)| (number, degrees(sine))).collect()
     }
 }
 

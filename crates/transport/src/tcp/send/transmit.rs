@@ -269,7 +269,7 @@ impl Sender {
         let fin = last && !self.settings.transmit_fin;
         let sent = self.send(now, len, fin, push || ends_record);
         if last {
-            self.follow_last();
+            self.follow_last_segment();
         }
         Some(sent)
     }
@@ -277,7 +277,7 @@ impl Sender {
     /// Sends a copy or a FIN behind the last segment, whatever the window is (Ciullo, Mellia, Meo, "Two schemes to
     /// reduce latency in short lived TCP flows", IEEE Communications Letters 13 (10), 2009).
     #[cold]
-    fn follow_last(&mut self) {
+    fn follow_last_segment(&mut self) {
         if self.settings.transmit_twice {
             self.recovery.forced = Forced::Copy;
         } else if self.settings.transmit_fin {
