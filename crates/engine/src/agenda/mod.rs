@@ -14,7 +14,6 @@ mod tests;
 use units::{Ring, Time};
 
 use self::entry::{Entry, NEVER, rank};
-
 use self::heap::Heap;
 
 /// A machine's number in the agenda, in the order of [`Agenda::add`].

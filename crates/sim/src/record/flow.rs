@@ -110,10 +110,26 @@ pub(crate) struct DelayRecord {
     early: [u32; EARLY],
     sum_s: f64,
     previous_s: f64,
-    changes_s: f64,
+    changes: Changes,
+}
+
+/// Differences between the delays of packets that arrive one after the other.
+#[derive(Debug, Default)]
+struct Changes {
+    sum_s: f64,
     /// The interarrival jitter of RFC 3550 after the last packet, and its values added up.
     interarrival_s: f64,
     interarrival_sum_s: f64,
+}
+
+impl Changes {
+    /// A delay differs by so much from the one before.
+    #[inline(always)]
+    fn add(&mut self, change_s: f64) {
+        self.sum_s += change_s;
+        self.interarrival_s += (change_s - self.interarrival_s) / 16.0;
+        self.interarrival_sum_s += self.interarrival_s;
+    }
 }
 
 /// Short flows have no more packets. Of fewer than 20 delays the 95th percentile is the greatest.
@@ -127,14 +143,12 @@ impl DelayRecord {
         let seconds = delay.as_secs_f64();
         self.sum_s += seconds;
         let previous = std::mem::replace(&mut self.previous_s, seconds);
+        let (micros, change) = (delay.as_nanos() / 1000, (seconds - previous).abs());
         if let Some(distribution) = &mut self.distribution {
-            let change = (seconds - previous).abs();
-            self.changes_s += change;
-            self.interarrival_s += (change - self.interarrival_s) / 16.0;
-            self.interarrival_sum_s += self.interarrival_s;
-            distribution.add(delay.as_nanos() / 1000);
+            self.changes.add(change);
+            distribution.add(micros);
         } else {
-            self.add_early(delay.as_nanos() / 1000, (seconds - previous).abs());
+            self.add_early(micros, change);
         }
     }
 
@@ -143,9 +157,7 @@ impl DelayRecord {
     fn add_early(&mut self, micros: u64, change: f64) {
         let known = self.early().count();
         if known > 0 {
-            self.changes_s += change;
-            self.interarrival_s += (change - self.interarrival_s) / 16.0;
-            self.interarrival_sum_s += self.interarrival_s;
+            self.changes.add(change);
         }
         match (self.early.get_mut(known), u32::try_from(micros + 1)) {
             (Some(place), Ok(micros)) => *place = micros,
@@ -183,13 +195,13 @@ impl DelayRecord {
     /// Mean of the absolute difference between the delays of packets that arrive one after the other.
     pub(crate) fn jitter_s(&self) -> Option<f64> {
         let packets = self.packets();
-        (packets > 1).then(|| self.changes_s / (packets - 1) as f64)
+        (packets > 1).then(|| self.changes.sum_s / (packets - 1) as f64)
     }
 
     /// The interarrival jitter of RFC 3550 section 6.4.1, J += (|D| - J) / 16, mean over the packets.
     pub(crate) fn interarrival_jitter_s(&self) -> Option<f64> {
         let packets = self.packets();
-        (packets > 1).then(|| self.interarrival_sum_s / (packets - 1) as f64)
+        (packets > 1).then(|| self.changes.interarrival_sum_s / (packets - 1) as f64)
     }
 }
 

@@ -237,11 +237,11 @@ impl Connections {
         }
         let (sent, last) = match end.endpoint.answer(now, prompt, payload) {
             Reply::Sent { delivered } => {
-                end.advance(now, id.way, site, delivered, under);
+                end.take(now, id.way, site, delivered, under);
                 (Some(0), true)
             }
             Reply::Quiet { delivered } => {
-                end.advance(now, id.way, site, delivered, under);
+                end.take(now, id.way, site, delivered, under);
                 (None, true)
             }
             Reply::SentChanged { before } => {
@@ -347,6 +347,13 @@ impl End {
             under.ledger.recorder.advanced(now, site.flow);
         }
         advanced
+    }
+
+    /// As [`End::advance`], after a reply that tells of nothing else.
+    #[inline(always)]
+    fn take(&mut self, now: Time, way: Way, site: &Site, delivered: u64, under: &mut Underlay) {
+        let advanced = self.advance(now, way, site, delivered, under);
+        debug_assert!(!advanced || self.reader == Reader::Sink, "an application is told of data");
     }
 
     /// Takes the state of the endpoint after a reply that asks for it.
