@@ -5,58 +5,61 @@ use units::{Duration, Time};
 use crate::state::CongestionState;
 
 /// An acknowledgment brought news. All counts are in segments.
+///
+/// Its fields stand in the order of memory: what is zero or constant in most samples is written at once.
 #[derive(Clone, Copy, Debug)]
+#[repr(C)]
 pub struct AckSample {
     /// When it arrived.
     pub now: Time,
-    /// Segments newly acknowledged cumulatively.
-    pub acked: u32,
-    /// Segments newly known to be delivered, cumulatively or selectively, each counted once.
-    pub delivered: u32,
     /// All segments known to be delivered since the connection opened.
     pub delivered_total: u64,
     /// All segments ever taken for lost.
     pub lost_total: u64,
-    /// Segments in flight before this acknowledgment.
-    pub in_flight_before: u32,
-    /// Segments in flight after this acknowledgment.
-    pub in_flight: u32,
     /// SND.UNA and SND.NXT after it, as offsets in the byte stream: for controllers that count round trips by sequence.
     pub una: u64,
     /// See `una`.
     pub nxt: u64,
-    /// A round-trip time measured by this acknowledgment, of the newest segment that it covers.
-    pub rtt: Option<Duration>,
     /// Smoothed round-trip time (RFC 6298); zero before the first measurement.
     pub srtt: Duration,
     /// Shortest round-trip time measured so far; zero before the first measurement.
     pub min_rtt: Duration,
+    /// A round-trip time measured by this acknowledgment, of the newest segment that it covers.
+    pub rtt: Option<Duration>,
     /// The delivery rate measured by it, for controllers that ask ([`super::Needs::rates`]).
     pub rate: Option<RateSample>,
+    /// Segments newly acknowledged cumulatively.
+    pub acked: u32,
+    /// Segments newly known to be delivered, cumulatively or selectively, each counted once.
+    pub delivered: u32,
+    /// Segments in flight before this acknowledgment.
+    pub in_flight_before: u32,
+    /// Segments in flight after this acknowledgment.
+    pub in_flight: u32,
+    /// Payload bytes of the segments in `marked`.
+    pub marked_bytes: u64,
+    /// Segments newly known to be delivered with a congestion mark, by accurate feedback (RFC 9768).
+    pub marked: u32,
+    /// Segments newly taken for lost.
+    pub lost: u32,
+    /// Payload bytes of a full segment.
+    pub mss: u32,
     /// Whether it acknowledged data while the window may grow: neither in fast recovery nor in a reduction for a mark.
     /// Otherwise a controller that does not drive only measures.
     pub may_grow: bool,
+    /// The acknowledgment echoes a congestion mark (RFC 3168 ECE), or reports one to a controller that does not take
+    /// the count.
+    pub ece: bool,
+    /// The sender's state of loss recovery after this acknowledgment.
+    pub state: CongestionState,
+    /// Segments are spaced by the sender, not by acknowledgments alone.
+    pub paced: bool,
     /// Whether the window was full: if not, the application or the receiver limits, and the window must not grow (RFC
     /// 7661).
     pub window_limited: bool,
     /// Whether the window was full at some point of the last round trip, which is less than `window_limited` takes for
     /// limited in slow start (C.is_cwnd_limited of draft-ietf-ccwg-bbr).
     pub window_full: bool,
-    /// The sender's state of loss recovery after this acknowledgment.
-    pub state: CongestionState,
-    /// Segments newly taken for lost.
-    pub lost: u32,
-    /// The acknowledgment echoes a congestion mark (RFC 3168 ECE), or reports one to a controller that does not take
-    /// the count.
-    pub ece: bool,
-    /// Segments newly known to be delivered with a congestion mark, by accurate feedback (RFC 9768).
-    pub marked: u32,
-    /// Payload bytes of the segments in `marked`.
-    pub marked_bytes: u64,
-    /// Segments are spaced by the sender, not by acknowledgments alone.
-    pub paced: bool,
-    /// Payload bytes of a full segment.
-    pub mss: u32,
 }
 
 impl AckSample {

@@ -239,6 +239,13 @@ impl TcpEnd {
         self.reply(answered)
     }
 
+    /// Answers data behind those that arrived last beyond a hole.
+    #[inline(always)]
+    fn answer_beyond(&mut self, now: Time, segment: &mut Segment) -> Reply {
+        let answered = self.connection.answer_beyond(now, segment);
+        self.reply(answered)
+    }
+
     #[inline(never)]
     fn answer_ack(&mut self, now: Time, segment: &mut Segment) -> Reply {
         if !self.connection.take_plain(now, segment) {
@@ -248,7 +255,9 @@ impl TcpEnd {
             NextFull::Goes(full) => {
                 self.connection.write_full(now, segment, full);
                 match full.last {
-                    true if self.state_is_known() => Reply::Sent { delivered: self.delivered() },
+                    true if self.window == full.window && self.timer_is_known() => {
+                        Reply::Sent { delivered: self.delivered() }
+                    }
                     true => Reply::SentChanged { before: 0 },
                     false => Reply::First { before: 0 },
                 }
@@ -261,12 +270,16 @@ impl TcpEnd {
     /// Answers a segment that is not predicted, or none is yet.
     #[inline(never)]
     fn answer_other(&mut self, now: Time, segment: &mut Segment) -> Reply {
-        if self.connection.predict() {
+        // While others come, none are expected.
+        if segment.is_plain() && self.connection.predict() {
             match self.connection.arrival(segment) {
                 Arrival::Data => return self.answer_data(now, segment),
                 Arrival::Acknowledgment => return self.answer_ack(now, segment),
                 Arrival::Other => {}
             }
+        }
+        if self.connection.expects_beyond(segment) {
+            return self.answer_beyond(now, segment);
         }
         self.answer_generally(now, segment)
     }

@@ -42,6 +42,22 @@ impl Reassembly {
         self.report(merged);
     }
 
+    /// Whether the last range ends at `seq`, and is that which changed last.
+    #[inline(always)]
+    pub(super) fn ends_at(&self, seq: u64) -> bool {
+        let ends = |range: Option<&(u64, u64)>| range.is_some_and(|range| range.1 == seq);
+        ends(self.ranges.back()) && ends(self.recent.as_slice().first())
+    }
+
+    /// Data of so many bytes arrived just behind the last range, which changed last: as [`Reassembly::add`].
+    #[inline(always)]
+    pub(super) fn lengthen(&mut self, bytes: u64) {
+        if let Some(last) = self.ranges.back_mut() {
+            last.1 += bytes;
+            self.recent.replace_first(*last);
+        }
+    }
+
     /// The next offset expected moved up to or into the first ranges: they are in order now. The offset behind them.
     pub(super) fn absorb(&mut self, mut next: u64) -> u64 {
         if let Some(&(start, _)) = self.ranges.front().filter(|range| range.0 < next) {
@@ -78,11 +94,11 @@ impl Reassembly {
     /// (RFC 2883 section 4).
     #[inline(always)]
     pub(super) fn write_sack(&self, sack: &mut SackBlocks, timestamps: bool) {
-        if self.duplicate.is_some() || !self.recent.is_empty() {
-            let room = if timestamps { self.blocks.min(SackBlocks::MAX - 1) } else { self.blocks };
-            let blocks = self.duplicate.into_iter().chain(self.recent.as_slice().iter().copied());
-            blocks.take(room).for_each(|(start, end)| sack.push(start, end));
+        let room = if timestamps { self.blocks.min(SackBlocks::MAX - 1) } else { self.blocks };
+        if let Some((start, end)) = self.duplicate {
+            sack.push(start, end);
         }
+        self.recent.as_slice().iter().take(room - sack.len()).for_each(|&(start, end)| sack.push(start, end));
     }
 
     /// Notes the part of `start..end` that has arrived before, out of order.

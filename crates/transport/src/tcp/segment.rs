@@ -200,6 +200,16 @@ impl SackBlocks {
         self.len += 1;
     }
 
+    /// Another block in place of the first.
+    ///
+    /// # Panics
+    /// If there is none.
+    #[inline]
+    pub(crate) fn replace_first(&mut self, block: (u64, u64)) {
+        debug_assert!(block.0 < block.1 && self.len > 0);
+        self.blocks[0] = block;
+    }
+
     /// The blocks in the order of the option.
     #[inline]
     pub fn as_slice(&self) -> &[(u64, u64)] {

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use crate::util::hostile::sent_before;
 use crate::util::{at, ms, settings};
 use transport::{
-    Act, Answer, Connection, Datagram, EndOptions, Endpoint, Flags, Input, Payload, Profile, Prompt, Reply, SackBlocks,
-    Segment, Settings, SynOptions, TcpConfig, TcpEnd, Wake,
+    Act, Answer, Connection, Datagram, DelayedAck, EndOptions, Endpoint, Flags, Input, Payload, Profile, Prompt, Reply,
+    SackBlocks, Segment, Settings, SynOptions, TcpConfig, TcpEnd, Wake,
 };
 use units::{Bytes, Duration, Ecn, Time};
 
@@ -294,6 +294,91 @@ fn any_segment_may_be_answered_in_place() {
                     assert_eq!(in_place.sent, general.sent, "{config}, seed {seed}, both ways: {both}");
                     assert_eq!(answered, asked, "{config}, seed {seed}, both ways: {both}");
                 }
+            }
+        }
+    }
+}
+
+/// The acknowledgments of an end that only receives, of data between these offsets that arrive a millisecond apart.
+fn acknowledgments(settings: &Arc<Settings>, way: Way, data: &[(u64, u64)]) -> Vec<Option<Segment>> {
+    let [_, mut end] = TcpEnd::pair(settings, at(0), [EndOptions::default(); 2]);
+    if way == Way::General {
+        end.go_generally();
+    }
+    let answer = |(millis, &(seq, until))| {
+        let (now, len) = (at(millis), (until - seq) as u32);
+        let timestamps = Some((millis as u32, 1));
+        let flags = Flags::ACK | Flags::PSH;
+        let segment = Segment { seq, ack: 1, window: 1 << 16, len, flags, timestamps, ..Segment::default() };
+        let (mut payload, mut sent) = (Payload::Tcp(segment), Vec::new());
+        let mut note = |payload: &Payload| match payload {
+            Payload::Tcp(segment) => sent.push(*segment),
+            _ => unreachable!("a packet of TCP"),
+        };
+        match way {
+            Way::General => {
+                end.handle(now, Input::Packet(&payload), &mut left_behind(0), &mut |payload, _| note(payload));
+            }
+            Way::InPlace => match end.answer(now, Prompt::Packet, &mut payload) {
+                Reply::Quiet { .. } | Reply::QuietChanged => {}
+                Reply::Refused | Reply::First { .. } => unreachable!("it only acknowledges"),
+                Reply::Sent { .. } | Reply::SentChanged { .. } => note(&payload),
+            },
+        }
+        assert!(sent.len() <= 1);
+        sent.pop()
+    };
+    (1..).zip(data).map(answer).collect()
+}
+
+/// Data beyond a hole lengthen what is reported, also up to the end of the window, are the largest segment so far, or
+/// come again; behind a second hole; and after the holes are filled.
+#[test]
+fn data_beyond_a_hole_are_answered_in_place() {
+    let data = [
+        (1, 101),
+        (201, 301),
+        (301, 401),
+        (401, 901), // the largest
+        (301, 401), // again
+        (901, 1001),
+        (1201, 1301), // a second hole
+        (1301, 1401),
+        (1001, 1101), // behind what is reported second
+        (1401, 1501),
+        (1501, 1901),
+        (1901, 2101), // beyond the window, which ends at 2101
+        (2101, 2201),
+        (101, 201),
+        (1101, 1201),
+        (2101, 2201),
+        (2201, 2301), // in order
+        (2301, 2401),
+        (2401, 2501),
+        (2501, 2601),
+        (2601, 2701),
+        (2701, 2801),
+    ];
+    for dsack in [false, true] {
+        for (delayed_ack, quick_acks) in
+            [(DelayedAck::Off, 0), (DelayedAck::After(ms(40)), 0), (DelayedAck::After(ms(40)), 3)]
+        {
+            for receive_buffer in [2000, 2050, 64 << 20] {
+                let receive_buffer = Bytes::new(receive_buffer);
+                let settings = Settings {
+                    handshake: false,
+                    timestamps: true,
+                    dsack,
+                    delayed_ack,
+                    quick_acks,
+                    receive_buffer,
+                    ..settings()
+                };
+                let (settings, of) =
+                    (Arc::new(settings), |settings: &Arc<Settings>, way| acknowledgments(settings, way, &data));
+                let general = of(&settings, Way::General);
+                assert!(general.iter().flatten().any(|segment| segment.sack.as_slice().len() > 1));
+                assert_eq!(of(&settings, Way::InPlace), general, "{settings:?}");
             }
         }
     }

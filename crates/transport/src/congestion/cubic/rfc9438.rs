@@ -1,6 +1,6 @@
 //! The rule of RFC 9438, in real numbers.
 
-use units::{Duration, Time};
+use units::Time;
 
 use super::super::{AckSample, Event, Window};
 use super::constants::Constants;
@@ -53,7 +53,7 @@ impl Rfc9438 {
             Epoch::new(state.w_max, cwnd, c, sample)
         });
         epoch.resume(sample);
-        let t = sample.now.since(epoch.start).as_secs_f64();
+        let t = sample.now.minus(epoch.start).as_short_secs_f64();
         let windows_acked = f64::from(acked) / cwnd;
 
         // Section 4.3, Figure 4: W_est, which from cwnd_prior on grows as Reno does.
@@ -64,7 +64,7 @@ impl Rfc9438 {
             epoch.w_est // Section 4.3, the Reno-friendly region
         } else {
             // Sections 4.2, 4.4, 4.5, the concave and the convex region: towards the target of a round trip from now.
-            let target = epoch.w_cubic(c, t + sample.srtt.as_secs_f64()).clamp(cwnd, 1.5 * cwnd);
+            let target = epoch.w_cubic(c, t + sample.srtt.as_short_secs_f64()).clamp(cwnd, 1.5 * cwnd);
             cwnd + (target - cwnd) * windows_acked.min(1.0)
         };
         if next > cwnd {
@@ -101,7 +101,8 @@ impl Rfc9438 {
     /// Sections 4.2 and 5.8: the time since the last acknowledgment was limited by the application, and does not count.
     pub(super) fn pause(&mut self, sample: &AckSample) {
         if let Some(epoch) = &mut self.state.epoch {
-            epoch.skip(sample.now.since(epoch.last_ack), sample);
+            epoch.start += sample.now.since(epoch.last_ack);
+            (epoch.last_ack, epoch.in_flight) = (sample.now, sample.in_flight);
         }
     }
 
@@ -158,18 +159,10 @@ impl Epoch {
     /// The stage goes on, at an acknowledgment that may open the window. If nothing was in flight, the time until
     /// something was sent does not count (section 5.8).
     fn resume(&mut self, sample: &AckSample) {
-        let idle = if self.in_flight == 0 {
-            sample.now.since(self.last_ack).saturating_sub(sample.rtt.unwrap_or(sample.srtt))
-        } else {
-            Duration::ZERO
-        };
-        self.skip(idle, sample);
-    }
-
-    fn skip(&mut self, pause: Duration, sample: &AckSample) {
-        self.start += pause;
-        self.last_ack = sample.now;
-        self.in_flight = sample.in_flight;
+        if self.in_flight == 0 {
+            self.start += sample.now.since(self.last_ack).saturating_sub(sample.rtt.unwrap_or(sample.srtt));
+        }
+        (self.last_ack, self.in_flight) = (sample.now, sample.in_flight);
     }
 }
 

@@ -162,18 +162,39 @@ impl Connection {
         }
     }
 
+    /// Answers a segment that the end [`Connection::expects_beyond`], in its place.
+    #[inline(always)]
+    pub(crate) fn answer_beyond(&mut self, now: Time, segment: &mut Segment) -> InPlace {
+        if self.take_beyond(now, segment) {
+            self.report_in_place(now, segment)
+        } else {
+            self.answer_other(now, segment)
+        }
+    }
+
     /// Answers [`super::Arrival::Other`] in place of `segment`, as [`Connection::handle_segment`] and the first
     /// [`Connection::poll_segment`] after it do. [`Connection::send_in_place`] has what may follow.
-    #[inline(never)]
+    #[inline(always)]
     pub(crate) fn answer_other(&mut self, now: Time, segment: &mut Segment) -> InPlace {
         self.handle_other(now, segment);
         self.poll_in_place(now, segment)
     }
 
     /// As [`Connection::handle_segment`], of a segment that [`Connection::handle_plain`] does not take.
+    #[inline]
     fn handle_other(&mut self, now: Time, segment: &Segment) {
         self.prediction = Prediction::Unknown;
         self.counters.segments_received += 1;
+        if self.gone || matches!(self.state, State::Listen | State::SynSent | State::SynReceived) {
+            self.handle_unsynchronized(now, segment);
+        } else {
+            self.handle_established(now, segment);
+        }
+    }
+
+    /// A segment before the connection is open, or after it is over.
+    #[cold]
+    fn handle_unsynchronized(&mut self, now: Time, segment: &Segment) {
         match self.state {
             State::Listen => self.handle_syn(now, segment),
             State::SynSent => self.handle_syn_ack(now, segment),
@@ -190,8 +211,7 @@ impl Connection {
                     self.handle_established(now, segment);
                 }
             }
-            _ if self.gone => self.reset(Reset::answer_to(segment)),
-            _ => self.handle_established(now, segment),
+            _ => self.reset(Reset::answer_to(segment)),
         }
     }
 
@@ -384,18 +404,14 @@ impl Connection {
         }
     }
 
+    #[inline(never)]
     fn handle_established(&mut self, now: Time, segment: &Segment) {
-        if !self.recv.accepts(now, segment) {
+        let end = segment.end();
+        if !self.recv.accepts(now, segment, end) {
             return;
         }
-        if segment.flags.has(Flags::RST) {
-            return self.give_up();
-        }
-        if segment.flags.has(Flags::DUMMY) {
-            return self.handle_dummy(now, segment);
-        }
-        if !segment.flags.has(Flags::ACK) {
-            return; // RFC 9293 section 3.10.7.4
+        if segment.flags.of(Flags::RST | Flags::DUMMY | Flags::ACK) != Flags::ACK {
+            return self.handle_rare(now, segment);
         }
         if segment.ack > self.send.nxt() {
             return self.recv.acknowledge(); // of something that was never sent: answered, and not looked at further
@@ -407,7 +423,7 @@ impl Connection {
             window: segment.window,
             sack: &segment.sack,
             echo: segment.timestamps.map(|stamps| stamps.1).filter(|_| self.timestamps),
-            bare: segment.end() == segment.seq,
+            bare: end == segment.seq,
             ece: self.marks.mode == EcnMode::Classic && segment.flags.has(Flags::ECE),
             marks: self.marks.accurate.as_ref().map(|_| (ace(segment.flags), segment.accecn.as_ref())),
         };
@@ -419,7 +435,7 @@ impl Connection {
             self.reset(Reset::answer_to(segment));
             return;
         }
-        if segment.end() > segment.seq {
+        if end > segment.seq {
             self.recv.handle_data(now, segment, self.send.fin_sent());
             if alert {
                 self.recv.acknowledge();
@@ -435,6 +451,16 @@ impl Connection {
     fn brings_data(&self, segment: &Segment) -> bool {
         let end = segment.seq.saturating_add(u64::from(segment.len));
         segment.len > 0 && end > self.recv.next() && !self.recv.finished()
+    }
+
+    /// A reset, a dummy segment, or one that acknowledges nothing, which RFC 9293 section 3.10.7.4 drops.
+    #[cold]
+    fn handle_rare(&mut self, now: Time, segment: &Segment) {
+        if segment.flags.has(Flags::RST) {
+            self.give_up();
+        } else if segment.flags.has(Flags::DUMMY) {
+            self.handle_dummy(now, segment);
+        }
     }
 
     /// A dummy segment of TCP Peach is acknowledged at once; the controller gets the acknowledgment of one.

@@ -1,5 +1,6 @@
-//! The most frequent segments and their answers, by a short way (header prediction, as in kernels): data in order that
-//! arrive at an end with nothing to send, and the acknowledgment that arrives at an end that receives no data.
+//! The most frequent segments and their answers, by a short way (header prediction, as in kernels): data in order, or
+//! behind those that arrived last, at an end with nothing to send, and the acknowledgment at an end that receives no
+//! data.
 
 use units::Time;
 
@@ -15,7 +16,11 @@ impl Connection {
     #[inline]
     pub(super) fn handle_plain(&mut self, now: Time, segment: &Segment) -> bool {
         self.predict();
-        self.expects(segment) && self.take_plain(now, segment)
+        if self.expects(segment) {
+            self.take_plain(now, segment)
+        } else {
+            self.expects_beyond(segment) && self.take_beyond(now, segment)
+        }
     }
 
     /// Returns how a segment is to be answered.
@@ -39,6 +44,37 @@ impl Connection {
             self.take(now, segment);
         }
         taken
+    }
+
+    /// Whether `segment` is one of those that are predicted beyond a hole.
+    #[inline]
+    pub(crate) fn expects_beyond(&self, segment: &Segment) -> bool {
+        self.prediction == Prediction::Beyond && segment.is_plain() && self.recv.expects_beyond(segment)
+    }
+
+    /// Takes a segment that the end [`Connection::expects_beyond`], unless what it acknowledges is not plain. Returns
+    /// whether it did.
+    #[inline(always)]
+    pub(super) fn take_beyond(&mut self, now: Time, segment: &Segment) -> bool {
+        debug_assert_eq!(self.prediction, Prediction::Beyond);
+        let taken = self.send.handle_at_rest(now, &self.acknowledgment(segment));
+        if taken {
+            self.recv.take_beyond(segment);
+            self.counters.segments_received += 1;
+        }
+        taken
+    }
+
+    /// Acknowledges data beyond a hole.
+    #[inline(always)]
+    pub(super) fn report_in_place(&mut self, now: Time, segment: &mut Segment) -> InPlace {
+        self.recv.fill_plain(now, segment, self.send.nxt(), Flags::ACK);
+        if self.send.sack() {
+            self.recv.write_sack(&mut segment.sack);
+        }
+        self.recv.on_acknowledged();
+        self.counters.segments_sent += 1;
+        InPlace::Acknowledged
     }
 
     /// Acknowledges data that an end with nothing to send has taken, now or later.
@@ -77,16 +113,17 @@ impl Connection {
         self.send.send_full(now)
     }
 
-    /// Whether `segment` is one of those that are predicted.
+    /// Whether `segment` is one of those that are predicted in order.
     #[inline(always)]
     fn expects(&self, segment: &Segment) -> bool {
         debug_assert!(match self.prediction {
             Prediction::Unknown => true,
+            Prediction::Beyond => self.expected() == Prediction::Beyond,
             Prediction::Data => self.expected() == Prediction::Data,
             // It may have come to rest meanwhile, which makes data the general way's.
             Prediction::Acknowledgments => self.expected() != Prediction::Unknown && self.send.is_plain(),
         });
-        self.prediction != Prediction::Unknown && segment.is_plain() && self.recv.expects(segment)
+        self.prediction >= Prediction::Data && segment.is_plain() && self.recv.expects(segment)
     }
 
     /// Finds out which segments are plain, if that is not known. Returns whether this call found it out.
@@ -103,8 +140,11 @@ impl Connection {
     #[inline(never)]
     fn expected(&self) -> Prediction {
         let open = self.state == State::Established && !self.abandoned && self.probes_to_acknowledge == 0;
-        if !open || self.goes_generally || self.marks.accurate.is_some() || !self.recv.lacks_nothing() {
+        if !open || self.goes_generally || self.marks.accurate.is_some() {
             Prediction::Unknown
+        } else if !self.recv.lacks_nothing() {
+            let beyond = self.recv.lacks_data() && self.send.is_at_rest();
+            if beyond { Prediction::Beyond } else { Prediction::Unknown }
         } else if self.send.is_at_rest() {
             Prediction::Data
         } else if self.send.is_plain() {

@@ -86,11 +86,13 @@ impl Connection {
             Outgoing::Probe { seq } => (seq, 0, false, 0, false, false),
             Outgoing::Dummy { seq, len } => return self.low_priority_probe(now, seq, len, segment),
         };
-        let mut flags = Flags::ACK;
-        let syn = seq == 0 && matches!(outgoing, Outgoing::Data { .. });
-        for (set, flag) in [(syn, Flags::SYN), (fin, Flags::FIN), (push && len > 0, Flags::PSH), (cwr, Flags::CWR)] {
-            if set {
-                flags |= flag;
+        let mut flags = if push && len > 0 { Flags::ACK | Flags::PSH } else { Flags::ACK };
+        if seq == 0 || fin || cwr {
+            let syn = seq == 0 && matches!(outgoing, Outgoing::Data { .. });
+            for (set, flag) in [(syn, Flags::SYN), (fin, Flags::FIN), (cwr, Flags::CWR)] {
+                if set {
+                    flags |= flag;
+                }
             }
         }
         self.recv.fill(now, segment, seq, flags);

@@ -45,10 +45,13 @@ impl Sender {
             self.update_window(now, ack);
             return;
         }
-        let before = self.before();
+        let mut before = self.before();
         self.timer.window_probes = 0;
         if news.advanced {
             self.timer.timeouts = 0;
+            if self.agreed.sack {
+                before.forward = self.board.forward();
+            }
         }
         news.window_update = self.update_window(now, ack);
         self.board.move_una(ack.ack);
@@ -94,28 +97,28 @@ impl Sender {
     }
 
     /// Does what [`Sender::handle_ack`] does with an acknowledgment that advances, of `first` at least, at an end that
-    /// [`Sender::is_plain`].
+    /// [`Sender::is_plain`]. `BARE`: it has neither RACK nor a sampler of rates.
     #[inline(always)]
-    pub(super) fn advance(&mut self, now: Time, ack: &Ack, first: Slot, counters: &mut Counters) {
+    pub(super) fn advance<const BARE: bool>(&mut self, now: Time, ack: &Ack, first: Slot, counters: &mut Counters) {
         let in_flight_before = self.board.out();
         self.board.move_una(ack.ack);
-        let Taken { acked, first_sent_at, last } = self.take_plain(now, first, counters);
+        let Taken { acked, first_sent_at, last } = self.take_plain::<BARE>(now, first, counters);
         let (oldest, newest) = (now.minus(first_sent_at), now.minus(last.sent_at));
         self.rtt.note_min(now, newest);
         self.rtt.measured(oldest, self.board.una(), self.board.nxt());
         counters.count_rtt(newest);
-        if let Some(rack) = &mut self.rack {
+        if !BARE && let Some(rack) = &mut self.rack {
             rack.adapt(self.totals.delivered);
         }
         self.set_timer(now);
         let window_limited = self.cwnd.is_window_limited();
-        self.control_plainly(now, acked, in_flight_before, newest, window_limited);
+        self.control_plainly::<BARE>(now, acked, in_flight_before, newest, window_limited);
     }
 
     /// Tells the controller of an acknowledgment as of [`Sender::advance`]: nothing is lost, and all that was sent and
     /// is not acknowledged is in flight.
     #[inline(always)]
-    pub(super) fn control_plainly(
+    pub(super) fn control_plainly<const BARE: bool>(
         &mut self,
         now: Time,
         acked: u32,
@@ -148,24 +151,26 @@ impl Sender {
             paced: self.is_paced(),
             mss: self.agreed.mss as u32,
         };
-        self.add_rate(now, acked, &mut sample);
+        if !BARE {
+            self.add_rate(now, acked, &mut sample);
+        }
         self.cwnd.control.acknowledge(&sample);
     }
 
     /// Takes out what is acknowledged cumulatively, from `first` on, about which nothing was ever in doubt.
     #[inline(always)]
-    pub(super) fn take_plain(&mut self, now: Time, first: Slot, counters: &mut Counters) -> Taken {
-        self.take_plain_slot(self.board.front_number(), &first, counters);
+    pub(super) fn take_plain<const BARE: bool>(&mut self, now: Time, first: Slot, counters: &mut Counters) -> Taken {
+        self.take_plain_slot::<BARE>(self.board.front_number(), &first, counters);
         let (mut acked, mut last) = (1, first);
         // The next segment begins where the one before ends.
         while last.end() != self.board.una()
             && let Some((number, next)) = self.board.acknowledged()
         {
-            self.take_plain_slot(number, &next, counters);
+            self.take_plain_slot::<BARE>(number, &next, counters);
             (acked, last) = (acked + 1, next);
         }
         self.totals.delivered += u64::from(acked);
-        if let Some(rack) = &mut self.rack {
+        if !BARE && let Some(rack) = &mut self.rack {
             let last = last; // a copy in memory, which is not there without RACK
             rack.note_prior(&last);
             if self.agreed.sack {
@@ -177,9 +182,9 @@ impl Sender {
 
     /// Takes out the oldest segment.
     #[inline(always)]
-    fn take_plain_slot(&mut self, number: u64, slot: &Slot, counters: &mut Counters) {
+    fn take_plain_slot<const BARE: bool>(&mut self, number: u64, slot: &Slot, counters: &mut Counters) {
         counters.bytes_acked += u64::from(slot.len);
-        if let Some(sampler) = &mut self.sampler {
+        if !BARE && let Some(sampler) = &mut self.sampler {
             let slot = *slot; // a copy in memory, which is not there without rates
             sampler.on_delivered(&slot, self.board.state(number));
         }
@@ -208,7 +213,7 @@ impl Sender {
             in_flight: self.board.in_flight(),
             delivered: self.totals.delivered,
             lost: self.board.lost_total(),
-            forward: if self.agreed.sack { self.board.forward() } else { una },
+            forward: una,
         }
     }
 
@@ -225,6 +230,21 @@ impl Sender {
     /// Takes in SACK blocks (RFC 2018) and the report of a duplicate in the first of them (RFC 2883). SND.UNA has moved
     /// already, from `una`.
     fn read_blocks(&mut self, now: Time, blocks: &SackBlocks, una: u64, news: &mut News) {
+        if let Some((number, slot)) = self.board.lengthen(blocks) {
+            self.note_sacked(now, number, &slot, news);
+        } else {
+            self.read_new_blocks(now, blocks, una, news);
+        }
+        if let Some(late) = news.late
+            && (self.cwnd.state() != CongestionState::Loss || self.undo.marker().is_some())
+        {
+            self.note_reordering(late);
+        }
+    }
+
+    /// Takes in blocks that are more than the one known before, lengthened.
+    #[inline(never)]
+    fn read_new_blocks(&mut self, now: Time, blocks: &SackBlocks, una: u64, news: &mut News) {
         let duplicate = self.settings.dsack.then(|| self.duplicate_of(blocks)).flatten();
         if let Some(range) = duplicate {
             self.read_duplicate(range, una, news);
@@ -236,11 +256,6 @@ impl Sender {
                     self.read_sacked(now, number, news);
                 }
             }
-        }
-        if let Some(late) = news.late
-            && (self.cwnd.state() != CongestionState::Loss || self.undo.marker().is_some())
-        {
-            self.note_reordering(late);
         }
     }
 
@@ -301,15 +316,21 @@ impl Sender {
         if slot.end() <= self.board.una() {
             return;
         }
-        self.note_delivered(now, number, &slot, true);
+        if !slot.was_retransmitted() && slot.seq < self.board.forward() {
+            news.is_late(slot.seq);
+        }
+        self.note_sacked(now, number, &slot, news);
+        self.board.mark_sacked(number);
+    }
+
+    /// Notes that a block newly covers slot `number`.
+    #[inline(always)]
+    fn note_sacked(&mut self, now: Time, number: u64, slot: &Slot, news: &mut News) {
+        self.note_delivered(now, number, slot, true);
         if !slot.was_retransmitted() {
-            if slot.seq < self.board.forward() {
-                news.is_late(slot.seq);
-            }
             news.original_acked |= slot.end() <= self.recovery.high_seq;
             extend(&mut news.sacked_sent, slot.sent_at);
         }
-        self.board.mark_sacked(number);
         news.sacked = true;
         self.totals.delivered += 1;
     }
@@ -331,7 +352,9 @@ impl Sender {
     /// Takes out what is acknowledged cumulatively.
     fn read_advance(&mut self, now: Time, before: &Before, news: &mut News, counters: &mut Counters) {
         let mut lowest_late = None;
-        while let Some((number, slot)) = self.board.acknowledged() {
+        while news.advanced
+            && let Some((number, slot)) = self.board.acknowledged()
+        {
             news.acked += 1;
             counters.bytes_acked += u64::from(slot.len);
             news.retransmitted_acked |= slot.was_retransmitted();

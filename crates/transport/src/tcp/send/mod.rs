@@ -300,8 +300,10 @@ impl Sender {
         if self.ns2.is_some() {
             // A call needs it in memory. Only this copy is there.
             self.advance_as_ns2(now, &Ack { ..*ack }, first, counters);
+        } else if self.rack.is_none() && self.sampler.is_none() {
+            self.advance::<true>(now, ack, first, counters);
         } else {
-            self.advance(now, ack, first, counters);
+            self.advance::<false>(now, ack, first, counters);
         }
         self.heard(now);
         true

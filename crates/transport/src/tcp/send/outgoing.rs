@@ -35,6 +35,7 @@ pub(crate) struct Full {
     pub seq: u64,
     /// It ends a group.
     pub push: bool,
-    /// It fills the congestion window.
+    /// It fills the congestion window, which has so many segments.
     pub last: bool,
+    pub window: u32,
 }

@@ -219,7 +219,7 @@ impl Sender {
         if last {
             self.close_burst(now, |_| true);
         }
-        NextFull::Goes(Full { seq: slot.seq, push, last })
+        NextFull::Goes(Full { seq: slot.seq, push, last, window: size })
     }
 
     /// New data, or the FIN, as far as the peer's window and the application let it.

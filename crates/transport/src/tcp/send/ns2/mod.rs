@@ -81,7 +81,7 @@ impl Sender {
     pub(super) fn advance_as_ns2(&mut self, now: Time, ack: &Ack, first: Slot, counters: &mut Counters) {
         let in_flight_before = self.board.out();
         self.board.move_una(ack.ack);
-        let Taken { acked, last, .. } = self.take_plain(now, first, counters);
+        let Taken { acked, last, .. } = self.take_plain::<false>(now, first, counters);
         self.measure_as_ns2(now, ack);
         self.rearm_rto(now);
         let rtt = now.since(last.sent_at);
@@ -90,7 +90,7 @@ impl Sender {
             counters.count_rtt(rtt);
         }
         let window_limited = in_flight_before >= self.cwnd.window().size;
-        self.control_plainly(now, acked, in_flight_before, rtt, window_limited);
+        self.control_plainly::<false>(now, acked, in_flight_before, rtt, window_limited);
         self.begin_burst(self.board.out());
     }
 

@@ -360,6 +360,32 @@ impl Scoreboard {
         self.counts.sacked = segments;
     }
 
+    /// Marks the slot that `blocks` report newly, and returns it with its number, if they are those of the
+    /// acknowledgment before, the first of them lengthened by it, and if it was sent once and nothing beyond it has
+    /// arrived.
+    #[inline(always)]
+    pub fn lengthen(&mut self, blocks: &SackBlocks) -> Option<(u64, Slot)> {
+        let ([(start, end), others @ ..], Some(known)) = (blocks.as_slice(), &mut self.known) else { return None };
+        let (&[(known_start, known_end), ref known_others @ ..], number) = (known.as_slice(), self.high_sacked) else {
+            return None;
+        };
+        let slot = self.slots.get(number.wrapping_sub(self.first) as usize)?;
+        let by_slot = *start == known_start && slot.seq == known_end && slot.end() == *end;
+        let once = slot.transmissions == 1 && !slot.is(LOST) && self.order != Order::Sent;
+        // The same block within the second would report a duplicate.
+        let same = others == known_others && others.first().is_none_or(|second| *start < second.0 || second.1 < *end);
+        if !(by_slot && once && same && blocks.as_slice().iter().all(|block| block.0 >= self.una)) {
+            return None;
+        }
+        known.replace_first((*start, *end));
+        debug_assert!(!slot.is(SACKED) && number >= self.frontier, "above the highest");
+        self.get_mut(number).marks = slot.marks | SACKED | ONCE_SACKED;
+        self.counts.sacked += 1;
+        self.above += 1;
+        self.high_sacked = number + 1;
+        Some((number, slot))
+    }
+
     /// The parts of `blocks` that were not in the acknowledgment before, in ascending order.
     #[inline]
     pub fn news_of(&mut self, blocks: &SackBlocks) -> NewRanges {

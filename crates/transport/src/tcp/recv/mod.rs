@@ -4,6 +4,8 @@
 //! Unless it holds its reads, the application reads at once and the window is the whole buffer. Linux also thins out
 //! duplicate acknowledgments within a millisecond, and answers each segment while its window grows from 64 KiB on.
 
+mod plain;
+
 use units::{Duration, Ecn, Time};
 
 use super::config::Settings;
@@ -264,10 +266,11 @@ impl Receiver {
 
     /// The tests of RFC 9293 section 3.10.7.4 and RFC 7323 section 5.3 (PAWS) on a segment. An unacceptable one is not
     /// looked at further but acknowledged, unless it is a bare acknowledgment that was overtaken. Offsets do not wrap,
-    /// so bare acknowledgments need no PAWS: an old one does no harm.
-    pub(super) fn accepts(&mut self, now: Time, segment: &Segment) -> bool {
+    /// so bare acknowledgments need no PAWS: an old one does no harm. `end`: that of the segment.
+    #[inline(always)]
+    pub(super) fn accepts(&mut self, now: Time, segment: &Segment, end: u64) -> bool {
         if let (Some((value, _)), Some((recent, at))) = (segment.timestamps, self.ts_recent)
-            && segment.end() > segment.seq
+            && end > segment.seq
             && is_before(value, recent)
             && recent.wrapping_sub(value) > self.paws_window
             && now.since(at) < PAWS_IDLE
@@ -275,7 +278,7 @@ impl Receiver {
             self.refuse(segment);
             return false;
         }
-        if segment.end() < self.acked
+        if end < self.acked
             || segment.seq > self.right_edge().max(self.next + 1)
             || segment.flags.has(Flags::SYN) && self.next > 0
         {
@@ -292,6 +295,7 @@ impl Receiver {
         true
     }
 
+    #[cold]
     fn refuse(&mut self, segment: &Segment) {
         let is_probe = self.next.checked_sub(1) == Some(segment.seq);
         if segment.end() > segment.seq || is_probe {
@@ -299,45 +303,6 @@ impl Receiver {
             if segment.end() <= self.next {
                 self.beyond().note_duplicate(segment.seq, segment.end());
             }
-        }
-    }
-
-    /// Whether nothing is missing, and the application reads at once.
-    #[inline]
-    pub(super) fn lacks_nothing(&self) -> bool {
-        self.beyond.is_none() && self.fin == NO_FIN && self.read.is_none()
-    }
-
-    /// Whether a segment with no flags but ACK and PSH is the next one, where it [`Receiver::lacks_nothing`]: its
-    /// timestamp is no older than the last, and its data lie unmarked in the window.
-    #[inline(always)]
-    pub(super) fn expects(&self, segment: &Segment) -> bool {
-        debug_assert!(self.lacks_nothing());
-        let in_order = match (segment.timestamps, self.ts_recent) {
-            (Some((value, _)), Some((recent, _))) => !is_before(value, recent),
-            _ => true,
-        };
-        segment.seq == self.next
-            && in_order
-            && !(self.ecn && segment.ecn == Ecn::Ce)
-            && u64::from(segment.len) <= self.buffer & self.scale
-    }
-
-    /// Takes a segment that [`Receiver::expects`], as [`Receiver::accepts`] and [`Receiver::handle_data`] do.
-    #[inline(always)]
-    pub(super) fn take(&mut self, now: Time, segment: &Segment) {
-        if let (Some((value, _)), Some(recent)) = (segment.timestamps, &mut self.ts_recent)
-            && segment.seq <= self.acked
-        {
-            *recent = (value, now);
-        }
-        if segment.len > 0 {
-            self.full = self.full.max(segment.len);
-            if self.quick_acks > 0 {
-                self.note_arrival(now, segment);
-            }
-            self.next += u64::from(segment.len);
-            self.acknowledge_in_order(now);
         }
     }
 
@@ -509,14 +474,14 @@ impl Receiver {
         segment.window = self.window();
     }
 
-    /// As [`Receiver::fill`], where it [`Receiver::lacks_nothing`], in place of a segment without a SYN.
+    /// As [`Receiver::fill`], where the application reads at once, in place of a segment without a SYN.
     #[inline(always)]
     pub(super) fn fill_plain(&self, now: Time, segment: &mut Segment, seq: u64, flags: Flags) {
+        debug_assert!(segment.syn.is_none());
         segment.seq = seq;
         segment.ack = self.next;
         segment.window = self.buffer & self.scale;
         segment.len = 0;
-        debug_assert!(segment.syn.is_none());
         segment.flags = if self.echo_mark { flags | Flags::ECE } else { flags };
         segment.ecn = Ecn::NotEct;
         segment.timestamps = self.ts_recent.map(|(echo, _)| (timestamp(now), echo));
@@ -555,9 +520,6 @@ impl Receiver {
     pub(super) fn on_acknowledged(&mut self) {
         if let Some(beyond) = &mut self.beyond {
             beyond.on_acknowledged();
-            if beyond.is_empty() {
-                self.beyond = None; // the segments that follow need not look at it
-            }
         }
         if self.read.is_some() {
             self.offered = self.window();
