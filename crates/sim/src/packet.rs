@@ -160,6 +160,30 @@ pub(crate) fn digest_word(outline: &Outline, way: Way) -> u64 {
     }
 }
 
+/// A slot in which a packet is made.
+pub(crate) struct Slot<'a> {
+    packet: &'a mut Packet,
+    created: &'a mut u64,
+}
+
+impl<'a> Slot<'a> {
+    /// The payload of the packet that is made, or of the one before it.
+    #[inline(always)]
+    pub(crate) fn payload(&mut self) -> &mut Payload {
+        &mut self.packet.payload
+    }
+
+    /// Makes a packet of the payload. `write` writes its head, by the outline of its payload and the lower bits of its
+    /// number.
+    #[inline(always)]
+    pub(crate) fn make(self, write: impl FnOnce(&mut Head, &Outline, u32)) -> (&'a Packet, Outline) {
+        let outline = self.packet.payload.outline();
+        write(&mut self.packet.head, &outline, *self.created as u32);
+        *self.created += 1;
+        (self.packet, outline)
+    }
+}
+
 /// All packets that are in flight.
 #[derive(Debug, Default)]
 pub(crate) struct Packets {
@@ -168,22 +192,25 @@ pub(crate) struct Packets {
     created: u64,
 }
 
+/// Room that is made at once: four megabytes, which the system gives when they are written.
+const ROOM: usize = 16_384;
+
 impl Packets {
+    /// No packets, with room for some of each of so many flows.
+    pub(crate) fn of(flows: usize) -> Packets {
+        Packets { slots: Vec::with_capacity(ROOM.min(8 * flows)), ..Packets::default() }
+    }
+
     /// A slot for a packet that is to be written there, or released. Its number is reused after [`Packets::release`].
     #[inline(always)]
     pub(crate) fn reserve(&mut self) -> u32 {
         self.free.pop().unwrap_or_else(|| self.grow())
     }
 
-    /// A packet is made in a slot in which its payload is written already. `head`: its head, by the outline of its
-    /// payload and the lower bits of its number.
+    /// A slot that was reserved, or of a packet that has arrived.
     #[inline(always)]
-    pub(crate) fn make(&mut self, id: u32, head: impl FnOnce(&Outline, u32) -> Head) -> (&Packet, Outline) {
-        let slot = &mut self.slots[id as usize];
-        let outline = slot.payload.outline();
-        slot.head = head(&outline, self.created as u32);
-        self.created += 1;
-        (slot, outline)
+    pub(crate) fn slot(&mut self, id: u32) -> Slot<'_> {
+        Slot { packet: &mut self.slots[id as usize], created: &mut self.created }
     }
 
     /// One more slot.

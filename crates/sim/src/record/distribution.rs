@@ -6,9 +6,9 @@ use std::collections::BinaryHeap;
 /// Delays in microseconds, of which percentiles from the 95th on are asked for: exact for the first 4096 up to an hour,
 /// to three digits for more.
 ///
-/// The greatest of the first 4096 are kept, which those percentiles are among. Once there are more than
-/// 205, or one longer than an hour, all are counted in a histogram, whose counters reach from the least to the greatest
-/// delay only.
+/// The first 512 are kept, and of the first 4096 the greatest, which those percentiles are among. Once there are more
+/// than 512, or one longer than an hour, all are counted in a histogram, whose counters reach from the least to the
+/// greatest delay only.
 #[derive(Debug, Default)]
 pub(crate) struct Distribution {
     kept: KeptDelays,
@@ -24,9 +24,9 @@ pub(crate) struct Distribution {
 /// The delays of a flow that are kept.
 #[derive(Debug)]
 enum KeptDelays {
-    /// All: at most [`GREATEST`], none of them [`LONG`].
+    /// All: at most [`ALL`], none of them [`LONG`].
     All(Vec<Reverse<u32>>),
-    /// The greatest of the first [`FEW`], the least of them on top. All are counted, too.
+    /// At most [`GREATEST`]: the greatest of the first [`FEW`], the least of them on top. All are counted, too.
     Greatest(BinaryHeap<Reverse<u32>>),
 }
 
@@ -40,6 +40,8 @@ impl Default for KeptDelays {
 const FEW: u64 = 4096;
 /// The greatest of at most [`FEW`] delays, among which the 95th percentile is: FEW − ⌈0.95 FEW⌉ + 1.
 const GREATEST: usize = 205;
+/// So many delays take about the memory of the greatest and of the counters.
+const ALL: usize = 512;
 /// Delays of the same leading 11 bits are one class, as in an HDR histogram of three digits.
 const DIGIT_BITS: u32 = 11;
 const HALF: usize = 1 << (DIGIT_BITS - 1);
@@ -65,7 +67,7 @@ impl Distribution {
     fn add_early(&mut self, micros: u64) {
         match &mut self.kept {
             KeptDelays::All(all) => {
-                if all.len() < GREATEST && micros < u64::from(LONG) {
+                if all.len() < ALL && micros < u64::from(LONG) {
                     if all.len() == all.capacity() {
                         make_room(all);
                     }
@@ -83,8 +85,13 @@ impl Distribution {
     #[cold]
     fn count_all(&mut self) {
         if let KeptDelays::All(all) = &mut self.kept {
-            let all = std::mem::take(all);
+            let mut all = std::mem::take(all);
             all.iter().for_each(|&Reverse(micros)| self.count(u64::from(micros)));
+            if all.len() > GREATEST {
+                all.select_nth_unstable(GREATEST);
+                all.truncate(GREATEST);
+                all.shrink_to_fit();
+            }
             self.kept = KeptDelays::Greatest(all.into());
         }
     }
@@ -149,7 +156,7 @@ impl Distribution {
             KeptDelays::All(all) => all.as_slice(),
             KeptDelays::Greatest(greatest) => greatest.as_slice(),
         };
-        let mut ordered = [Reverse(0); GREATEST];
+        let mut ordered = [Reverse(0); ALL];
         // What is greater than the percentile before stands first.
         let mut first = &mut ordered[..kept.len()];
         first.copy_from_slice(kept);
@@ -189,18 +196,18 @@ impl Distribution {
     }
 }
 
-/// Returns the delay of which so many of `delays`, at most [`GREATEST`], are greater or come before it.
+/// Returns the delay of which so many of `delays`, at most [`ALL`], are greater or come before it.
 fn select(delays: &[Reverse<u32>], greater: usize) -> u32 {
-    let mut ordered = [Reverse(0); GREATEST];
+    let mut ordered = [Reverse(0); ALL];
     let ordered = &mut ordered[..delays.len()];
     ordered.copy_from_slice(delays);
     ordered.select_nth_unstable(greater).1.0
 }
 
-/// Room for more delays: four times as many, and in the end for [`GREATEST`].
+/// Room for more delays: four times as many, and in the end for [`ALL`].
 #[cold]
 fn make_room(all: &mut Vec<Reverse<u32>>) {
-    let more = (4 * all.len()).clamp(4, GREATEST);
+    let more = (4 * all.len()).clamp(4, ALL);
     all.reserve_exact(more - all.len());
 }
 

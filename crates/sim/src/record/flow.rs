@@ -139,8 +139,8 @@ impl DelayRecord {
     /// A packet sent at `sent` arrives at `now`.
     #[inline]
     pub(crate) fn add(&mut self, sent: Time, now: Time) {
-        let delay = now.since(sent);
-        let seconds = delay.as_secs_f64();
+        let delay = now.minus(sent);
+        let seconds = delay.as_short_secs_f64();
         self.sum_s += seconds;
         let previous = std::mem::replace(&mut self.previous_s, seconds);
         let (micros, change) = (delay.as_nanos() / 1000, (seconds - previous).abs());

@@ -72,7 +72,7 @@ pub(crate) fn build(plan: &Plan, seed: u64, scripts: &mut dyn Scripts) -> Result
     }
     let mut world = World {
         now: Time::ZERO,
-        under: Underlay { ledger: Ledger::new(recorder), network, schedule },
+        under: Underlay { ledger: Ledger::new(flows.len(), recorder), network, schedule },
         arrived: Packets::no_payload(),
         applications,
         kinds,

@@ -9,11 +9,13 @@ use engine::MachineId;
 use transport::{Act, Answer, EndOptions, Endpoint, Input, Lifetime, Prompt, Reply, Transport, Wake};
 use units::{Bytes, Time};
 
+use super::ledger::Ledger;
 use super::log::Log;
 use super::network::Site;
 use super::schedule::{Machine, Schedule};
 use super::underlay::{Underlay, Written};
 use crate::packet::{EndpointId, Link, Packets, Payload, Way};
+use crate::record::recorder::Recorder;
 use crate::record::series::FlowSample;
 
 /// The two endpoints of a connection.
@@ -231,34 +233,40 @@ impl Connections {
     fn answer_once(&mut self, now: Time, id: EndpointId, prompt: Prompt, slot: u32, under: &mut Underlay) -> Answered {
         let Connection { site, ends: [server, user], .. } = &mut self.connections[id.connection as usize];
         let (end, peer) = if id.way == Way::Forward { (server, user) } else { (user, server) };
-        let payload = &mut under.ledger.packets.get_mut(slot).payload;
-        if matches!(prompt, Prompt::Packet) && !end.reader.only_takes(payload) {
+        let Underlay { ledger: Ledger { packets, recorder, .. }, schedule, .. } = &mut *under;
+        let mut packet = packets.slot(slot);
+        if matches!(prompt, Prompt::Packet) && !end.reader.only_takes(packet.payload()) {
             return Answered::Refused;
         }
-        let (sent, last) = match end.endpoint.answer(now, prompt, payload) {
-            Reply::Sent { delivered } => {
-                end.take(now, id.way, site, delivered, under);
-                (Some(0), true)
+        let reply = end.endpoint.answer(now, prompt, packet.payload());
+        // The most frequent by itself: a choice of six is a jump through a table.
+        let (sent, last) = if let Reply::Sent { delivered } = reply {
+            end.take(now, id.way, site, delivered, recorder);
+            (Some(0), true)
+        } else {
+            match reply {
+                Reply::Sent { delivered } | Reply::Quiet { delivered } => {
+                    end.take(now, id.way, site, delivered, recorder);
+                    (None, true)
+                }
+                Reply::SentChanged { before } => {
+                    end.follow(now, id, site, recorder, schedule);
+                    (Some(before as u32), true)
+                }
+                Reply::QuietChanged => {
+                    end.follow(now, id, site, recorder, schedule);
+                    (None, true)
+                }
+                Reply::First { before } => (Some(before as u32), false),
+                Reply::Refused => return Answered::Refused,
             }
-            Reply::Quiet { delivered } => {
-                end.take(now, id.way, site, delivered, under);
-                (None, true)
-            }
-            Reply::SentChanged { before } => {
-                end.follow(now, id, site, under);
-                (Some(before as u32), true)
-            }
-            Reply::QuietChanged => {
-                end.follow(now, id, site, under);
-                (None, true)
-            }
-            Reply::First { before } => (Some(before as u32), false),
-            Reply::Refused => return Answered::Refused,
         };
         match sent {
             Some(sent_before) => {
                 let received = move |own: &Payload| peer.endpoint.has_received(own.sequence());
-                under.launch(now, id, site, Written { slot, sent_before, last }, received);
+                let written = Written { slot, sent_before, answers: matches!(prompt, Prompt::Packet), last };
+                let bytes = written.make(now, id, site, packet, recorder, received);
+                under.carry(now, id.way, site, written, bytes);
             }
             None => {
                 under.ledger.packets.release(slot);
@@ -287,13 +295,14 @@ impl Connections {
             let slot = under.ledger.packets.reserve();
             under.ledger.packets.exchange(slot, payload);
             let received = |own: &Payload| peer.endpoint.has_received(own.sequence());
-            under.launch(now, id, site, Written { slot, sent_before, last: false }, received);
+            let written = Written { slot, sent_before, answers: false, last: false };
+            under.launch(now, id, site, written, received);
             sent = true;
         });
         if let Some(log) = &mut end.log {
             log.take(&mut *end.endpoint);
         }
-        let advanced = end.note(now, id, site, &answer, under);
+        let advanced = end.note(now, id, site, &answer, &mut under.ledger.recorder, &mut under.schedule);
         if sent {
             under.schedule_link(now, site, id.way);
         }
@@ -340,44 +349,52 @@ impl Reader {
 impl End {
     /// So much has arrived. Returns whether that is more than before.
     #[inline(always)]
-    fn advance(&mut self, now: Time, way: Way, site: &Site, delivered: u64, under: &mut Underlay) -> bool {
+    fn advance(&mut self, now: Time, way: Way, site: &Site, delivered: u64, recorder: &mut Recorder) -> bool {
         let advanced = delivered > self.delivered_bytes;
         self.delivered_bytes = delivered;
         if advanced && way == Way::Backward && !matches!(self.reader, Reader::Proxy(_)) {
-            under.ledger.recorder.advanced(now, site.flow);
+            recorder.advanced(now, site.flow);
         }
         advanced
     }
 
     /// As [`End::advance`], after a reply that tells of nothing else.
     #[inline(always)]
-    fn take(&mut self, now: Time, way: Way, site: &Site, delivered: u64, under: &mut Underlay) {
-        let advanced = self.advance(now, way, site, delivered, under);
+    fn take(&mut self, now: Time, way: Way, site: &Site, delivered: u64, recorder: &mut Recorder) {
+        let advanced = self.advance(now, way, site, delivered, recorder);
         debug_assert!(!advanced || self.reader == Reader::Sink, "an application is told of data");
     }
 
     /// Takes the state of the endpoint after a reply that asks for it.
     #[inline(always)]
-    fn follow(&mut self, now: Time, id: EndpointId, site: &Site, under: &mut Underlay) {
+    fn follow(&mut self, now: Time, id: EndpointId, site: &Site, recorder: &mut Recorder, schedule: &mut Schedule) {
         let answer = self.endpoint.poll_state();
-        let advanced = self.note(now, id, site, &answer, under);
+        let advanced = self.note(now, id, site, &answer, recorder, schedule);
         debug_assert!(!advanced || self.reader == Reader::Sink, "an application is told of data");
     }
 
     /// Takes the answer of the endpoint to an input. Returns whether more has arrived in order than before.
     #[inline(always)]
-    fn note(&mut self, now: Time, id: EndpointId, site: &Site, answer: &Answer, under: &mut Underlay) -> bool {
-        let advanced = self.advance(now, id.way, site, answer.delivered, under);
+    fn note(
+        &mut self,
+        now: Time,
+        id: EndpointId,
+        site: &Site,
+        answer: &Answer,
+        recorder: &mut Recorder,
+        schedule: &mut Schedule,
+    ) -> bool {
+        let advanced = self.advance(now, id.way, site, answer.delivered, recorder);
         if let Some(window) = answer.window
             && window != self.window
             && id.way == Way::Forward
             && site.link(id.way) != Link::Terrestrial
         {
             self.window = window;
-            under.ledger.recorder.window(now, site.flow, f64::from(window));
+            recorder.window(now, site.flow, f64::from(window));
         }
         if let Wake::At(at) = answer.wake {
-            under.schedule.wake_next(self.machine, at);
+            schedule.wake_next(self.machine, at);
         }
         advanced
     }

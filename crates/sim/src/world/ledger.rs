@@ -1,10 +1,9 @@
 //! The packets of a run from their making to their end, each change told to the recorder.
 
 use super::departure::Departures;
-use crate::packet::{EndpointId, Head, Packet, Packets, Payload};
+use crate::packet::{EndpointId, Packet, Packets};
 use crate::record::drops::Loss;
 use crate::record::recorder::Recorder;
-use transport::Outline;
 use units::{Ecn, Time};
 
 /// The packets in flight and the record of the run.
@@ -16,23 +15,9 @@ pub(super) struct Ledger {
 }
 
 impl Ledger {
-    pub(super) fn new(recorder: Recorder) -> Ledger {
-        Ledger { packets: Packets::default(), recorder, departures: Departures::default() }
-    }
-
-    /// Sends a packet whose payload is in its slot. Returns the payload's outline. `received`: whether the receiver has
-    /// the data already, asked of retransmissions only. `head` makes the head from the outline and the packet's number.
-    #[inline(always)]
-    pub(super) fn send(
-        &mut self,
-        now: Time,
-        id: u32,
-        received: impl FnOnce(&Payload) -> bool,
-        head: impl FnOnce(&Outline, u32) -> Head,
-    ) -> Outline {
-        let (packet, outline) = self.packets.make(id, head);
-        self.recorder.sent(now, packet, received);
-        outline
+    /// Without packets, for a run of so many flows.
+    pub(super) fn new(flows: usize, recorder: Recorder) -> Ledger {
+        Ledger { packets: Packets::of(flows), recorder, departures: Departures::default() }
     }
 
     /// A packet arrives at the other end of its connection. Returns the endpoint there; `received` tells whether that

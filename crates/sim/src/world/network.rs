@@ -8,6 +8,7 @@ use super::pipe::Pipe;
 use super::place::{Parts, Place};
 use super::schedule::{Machine, Schedule};
 use crate::packet::{Link, Way};
+use crate::record::drops::{Loss, PathLoss};
 
 /// See the module.
 pub(super) struct Network {
@@ -73,6 +74,9 @@ impl Network {
         last: bool,
     ) {
         match link {
+            Link::Downlink if site.address > 0 && ledger.packets.get(id).payload.address() != site.address => {
+                ledger.lose(now, id, Loss::Path(PathLoss::Address));
+            }
             Link::Downlink => {
                 let place = self.place(site.place);
                 place.send_downlink(now, id, bytes, ledger, schedule);

@@ -19,22 +19,29 @@ impl Default for Pipe {
 }
 
 impl Pipe {
-    /// Lets a packet arrive at `at`. A shorter path than that of the packets before lets it overtake them.
+    /// Lets a packet arrive at `at`. A shorter path than that of the packets before lets it overtake them. Returns
+    /// whether it arrives before all others.
     #[inline(always)]
-    pub(super) fn push(&mut self, at: Time, packet: u32) {
+    pub(super) fn push(&mut self, at: Time, packet: u32) -> bool {
         if at < self.last {
             return self.overtake(at, packet);
         }
         self.last = at;
+        let is_first = self.packets.is_empty();
+        if is_first {
+            self.next = at;
+        }
         self.packets.push_back((at, packet));
-        self.next = self.next.min(at);
+        is_first
     }
 
     #[cold]
-    fn overtake(&mut self, at: Time, packet: u32) {
+    fn overtake(&mut self, at: Time, packet: u32) -> bool {
         let after = self.packets.iter().rev().take_while(|&(other, _)| other > at).count();
         self.packets.insert(self.packets.len() - after, (at, packet));
+        let is_first = at < self.next;
         self.next = self.next.min(at);
+        is_first
     }
 
     /// The next packet that has arrived by `now`.
@@ -77,7 +84,9 @@ mod tests {
         fn lets_packets_out_by_time_and_then_by_order_of_entry(arrivals in prop::collection::vec(0u64..50, 0..100)) {
             let mut pipe = Pipe::default();
             for (packet, &at) in arrivals.iter().enumerate() {
-                pipe.push(Time::from_nanos(at), packet as u32);
+                let before = pipe.next();
+                let is_first = pipe.push(Time::from_nanos(at), packet as u32);
+                prop_assert_eq!(is_first, pipe.next() < before);
             }
             let mut expected: Vec<(u64, u32)> = arrivals.iter().enumerate().map(|(p, &at)| (at, p as u32)).collect();
             expected.sort();

@@ -182,7 +182,7 @@ impl Place {
         schedule: &mut Schedule,
     ) {
         match self.path.constant_delay() {
-            Some(delay) => self.downlink.push(now + delay, id),
+            Some(delay) => _ = self.downlink.push(now + delay, id),
             None => self.send_to_satellites(now, id, bytes, ledger, schedule),
         }
     }
@@ -191,7 +191,7 @@ impl Place {
     #[inline(never)]
     fn send_to_satellites(&mut self, now: Time, id: u32, bytes: u32, ledger: &mut Ledger, schedule: &mut Schedule) {
         match self.path.downlink(now, bytes) {
-            Ok(arrival) => self.downlink.push(arrival, id),
+            Ok(arrival) => _ = self.downlink.push(arrival, id),
             Err(lost) => self.lose(now, id, lost, ledger, schedule),
         }
     }
@@ -261,7 +261,6 @@ impl Place {
         if self.return_link.is_some() {
             self.leave_return_link(now, ledger, schedule);
         }
-        schedule.wake_next(self.machines.uplink, self.uplink.next());
     }
 
     /// A frame of the return link begins.
@@ -299,7 +298,7 @@ impl Place {
         match self.path.constant_delay() {
             Some(delay) => {
                 let at_satellite = at + self.hop.delay(at);
-                self.push_uplink(at_satellite, at_satellite + delay, id, ledger);
+                self.push_uplink(at_satellite, at_satellite + delay, id, ledger, schedule);
             }
             None => self.leave_to_satellites(now, at, id, bytes, ledger, schedule),
         }
@@ -317,16 +316,25 @@ impl Place {
         schedule: &mut Schedule,
     ) {
         match self.path.uplink(at, bytes, &mut self.hop) {
-            Ok((at_satellite, arrival)) => self.push_uplink(at_satellite, arrival, id, ledger),
+            Ok((at_satellite, arrival)) => self.push_uplink(at_satellite, arrival, id, ledger, schedule),
             Err(lost) => self.lose(now, id, lost, ledger, schedule),
         }
     }
 
-    /// A packet is on its way to the gateway.
+    /// A packet is on its way to the gateway: the pipe is scheduled for the first.
     #[inline(always)]
-    fn push_uplink(&mut self, at_satellite: Time, arrival: Time, id: u32, ledger: &mut Ledger) {
+    fn push_uplink(
+        &mut self,
+        at_satellite: Time,
+        arrival: Time,
+        id: u32,
+        ledger: &mut Ledger,
+        schedule: &mut Schedule,
+    ) {
         ledger.recorder.uplink_at_satellite(at_satellite, || ledger.packets.get(id));
-        self.uplink.push(arrival, id);
+        if self.uplink.push(arrival, id) {
+            schedule.wake_next(self.machines.uplink, arrival);
+        }
     }
 
     /// The packets that have come to the serving satellite by `now` enter the last hop, up to one with which a packet
