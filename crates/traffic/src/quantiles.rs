@@ -1,5 +1,7 @@
 //! Means and quantiles of many times.
 
+use std::borrow::Cow;
+
 use units::Duration;
 
 /// A time in whole microseconds, at most an hour and a little.
@@ -33,11 +35,17 @@ impl Span for Duration {
 }
 
 /// Times in order.
-pub(crate) struct Sorted<T>(Vec<T>);
+pub(crate) struct Sorted<'a, T: Clone>(Cow<'a, [T]>);
 
-impl<T: Span> Sorted<T> {
-    pub(crate) fn new(mut times: Vec<T>) -> Sorted<T> {
-        times.sort_unstable();
+impl<T: Span> Sorted<'_, T> {
+    pub(crate) fn new<'a>(times: impl Into<Cow<'a, [T]>>) -> Sorted<'a, T>
+    where
+        T: 'a,
+    {
+        let mut times = times.into();
+        if !times.is_sorted() {
+            times.to_mut().sort_unstable();
+        }
         Sorted(times)
     }
 

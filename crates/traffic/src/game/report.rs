@@ -87,7 +87,7 @@ impl Heard {
 
 /// Returns the report of the packets sent, heard and lost, the server's first.
 pub(super) fn report(sent: [u64; 2], heard: &[Heard; 2], lost: [u64; 2], responses: Vec<u32>) -> GameReport {
-    let [down, up] = [0, 1].map(|way: usize| Sorted::new(heard[way].delays.clone()));
+    let [down, up] = [0, 1].map(|way: usize| Sorted::new(heard[way].delays.as_slice()));
     let [down_received, up_received] = [0, 1].map(|way: usize| heard[way].delays.len() as u64);
     let share = |part: u64, all: u64| (all > 0).then(|| part as f64 / all as f64);
     let late = heard[0].late + heard[1].late + lost[0] + lost[1];
