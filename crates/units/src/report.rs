@@ -1,5 +1,7 @@
 //! Reports: structs of results whose fields are keys of a run's summary, each with its line of documentation.
 
+use std::borrow::Cow;
+
 /// A key of the summary or a column of a table: what documentation, labels and lists of columns are made from.
 #[derive(Clone, Copy, Debug)]
 pub struct Line {
@@ -104,7 +106,7 @@ pub trait Reported {
 macro_rules! plain {
     ($($type:ty),+) => { $(impl Reported for $type {})+ };
 }
-plain!(bool, String, &'static str);
+plain!(bool, String, &'static str, Cow<'static, str>);
 
 macro_rules! plain_number {
     ($scale:expr, $($type:ty),+) => {

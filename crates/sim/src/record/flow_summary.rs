@@ -1,5 +1,7 @@
 //! The columns of flows: name, meaning, label, and how each is made.
 
+use std::borrow::Cow;
+
 use traffic::Experience;
 use transport::{Counters, Ended, Lifetime};
 use units::report::Reported;
@@ -21,7 +23,7 @@ pub(crate) struct FlowFacts<'a> {
     pub(crate) upload: bool,
     pub(crate) traffic: &'static str,
     pub(crate) transport: &'static str,
-    pub(crate) congestion: Option<&'a str>,
+    pub(crate) congestion: Option<Cow<'static, str>>,
     pub(crate) record: &'a FlowRecord,
     /// The 95th and the 99th percentile of the one-way delay.
     pub(crate) delays_s: [Option<f64>; 2],
@@ -184,7 +186,7 @@ flow_columns! {
         /// The kind of its transport over the satellites: `tcp`, `udp`, `quic` or `external`.
         transport: &'static str = |f| f.transport;
         /// The congestion controller, one of the user's own by its name; `null` for `udp` and `external`.
-        "Congestion controller" congestion: Option<String> = |f| f.congestion.map(str::to_owned);
+        "Congestion controller" congestion: Option<Cow<'static, str>> = |f| f.congestion.clone();
         /// Data that the receiving application got, in order and once (of UDP: what arrived), divided by the time from
         /// the opening of the flow to the end of the run (or to the last delivery of a finished transfer or call).
         /// Headers and retransmissions do not count.

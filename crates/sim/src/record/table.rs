@@ -134,6 +134,7 @@ cells! {
     Option<u64>: float(value) = value.map_or(f64::NAN, |count| count as f64);
     String: text(value) = Some(value.clone());
     Option<String>: text(value) = value.clone();
+    Option<Cow<'static, str>>: text(value) = value.clone();
     &'static str: text(&value) = Some(value);
 }
 

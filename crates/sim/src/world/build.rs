@@ -274,7 +274,7 @@ impl Flows {
             let terrestrial = self.connections.add(site, transport, own, ground, schedule);
             self.proxies.push(Proxy::new(
                 terrestrial,
-                transport.congestion().unwrap_or_default(),
+                &transport.congestion().unwrap_or_default(),
                 connection,
                 site.of_user,
                 *buffer,

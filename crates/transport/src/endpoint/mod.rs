@@ -24,6 +24,7 @@
 mod unopened;
 
 use std::fmt::Debug;
+use std::borrow::Cow;
 use std::ops::{Range, RangeInclusive};
 use std::sync::Arc;
 
@@ -119,7 +120,7 @@ pub enum Service {
 /// A transport with nothing left open, for the flows of an entry of a scenario.
 pub trait Transport: Debug + Send + Sync {
     /// The name of its congestion controller; `None` if it has none.
-    fn congestion(&self) -> Option<&str> {
+    fn congestion(&self) -> Option<Cow<'static, str>> {
         None
     }
 

@@ -65,6 +65,7 @@ impl Kind for QuicConfig {
 
 #[cfg(not(target_family = "wasm"))]
 mod end {
+    use std::borrow::Cow;
     use std::sync::Arc;
 
     use units::{Duration, FieldError, Time};
@@ -91,8 +92,8 @@ mod end {
     }
 
     impl Transport for Quic {
-        fn congestion(&self) -> Option<&'static str> {
-            Some(self.settings.config.congestion.kind())
+        fn congestion(&self) -> Option<Cow<'static, str>> {
+            Some(Cow::Borrowed(self.settings.config.congestion.kind()))
         }
 
         fn supplied(&self, find: &mut FindControl<'_>) -> Result<Option<Arc<dyn Transport>>, FieldError> {

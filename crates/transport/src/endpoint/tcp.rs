@@ -1,5 +1,6 @@
 //! A connection as one end of a flow.
 
+use std::borrow::Cow;
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 
@@ -55,9 +56,10 @@ struct Tcp {
 }
 
 impl Transport for Tcp {
-    fn congestion(&self) -> Option<&str> {
+    fn congestion(&self) -> Option<Cow<'static, str>> {
         let congestion = &self.settings.congestion;
-        Some(congestion.entry().name().unwrap_or(congestion.kind()))
+        let name = congestion.entry().name().map(|name| Cow::Owned(name.to_owned()));
+        Some(name.unwrap_or(Cow::Borrowed(congestion.kind())))
     }
 
     fn supplied(&self, find: &mut FindControl<'_>) -> Result<Option<Arc<dyn Transport>>, FieldError> {
