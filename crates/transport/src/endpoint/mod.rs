@@ -23,8 +23,8 @@
 
 mod unopened;
 
-use std::fmt::Debug;
 use std::borrow::Cow;
+use std::fmt::Debug;
 use std::ops::{Range, RangeInclusive};
 use std::sync::Arc;
 

@@ -107,17 +107,20 @@ impl TcpEnd {
     /// Returns both ends of a connection: the one that opens it, then the other.
     pub fn pair(settings: &Arc<Settings>, now: Time, options: [EndOptions; 2]) -> [Box<TcpEnd>; 2] {
         let [opens, accepts] = options.map(|options| options.entropy);
-        let opens = Connection::connect(Arc::clone(settings), now, opens);
-        let mut ends = [opens, Connection::listen(Arc::clone(settings), accepts)];
+        let boxed = |connection| Box::new(TcpEnd { connection, reported: ReportedWake::NEVER, window: 0 });
+        let mut ends = [
+            boxed(Connection::connect(Arc::clone(settings), now, opens)),
+            boxed(Connection::listen(Arc::clone(settings), accepts)),
+        ];
         for (end, EndOptions { holds, .. }) in ends.iter_mut().zip(options) {
             if let Some(buffer) = holds {
-                end.relay(buffer.get());
+                end.connection.relay(buffer.get());
             }
         }
         if !settings.handshake {
-            Connection::shake_hands(&mut ends, now);
+            Connection::shake_hands(ends.each_mut().map(|end| &mut end.connection), now);
         }
-        ends.map(|connection| Box::new(TcpEnd { connection, reported: ReportedWake::NEVER, window: 0 }))
+        ends
     }
 
     /// From now on all segments go the general way, for tests.

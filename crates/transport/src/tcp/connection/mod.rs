@@ -100,14 +100,14 @@ impl Connection {
         let settings = settings.into();
         let opens = Connection::connect(Arc::clone(&settings), now, entropy[0]);
         let mut ends = [opens, Connection::listen(settings, entropy[1])];
-        Connection::shake_hands(&mut ends, now);
+        Connection::shake_hands(ends.each_mut(), now);
         ends
     }
 
     /// As [`Connection::pair`], of an end that connects and one that listens, neither of which has sent anything.
-    pub(crate) fn shake_hands(ends: &mut [Connection; 2], now: Time) {
+    pub(crate) fn shake_hands(mut ends: [&mut Connection; 2], now: Time) {
         for step in 0..3 {
-            let [one, other] = &mut *ends;
+            let [one, other] = &mut ends;
             let (from, to) = if step % 2 == 0 { (one, other) } else { (other, one) };
             let transmit = from.poll_transmit(now).expect("a handshake has three segments");
             if let Some(handshake) = &mut from.handshake {
