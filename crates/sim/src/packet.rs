@@ -192,12 +192,13 @@ pub(crate) struct Packets {
     created: u64,
 }
 
-/// Room that is made at once: four megabytes, which the system gives when they are written.
+/// The most packets for which there is room from the start.
 const ROOM: usize = 16_384;
+const _: () = assert!(ROOM * size_of::<Packet>() <= 4 << 20);
 
 impl Packets {
     /// No packets, with room for some of each of so many flows.
-    pub(crate) fn of(flows: usize) -> Packets {
+    pub(crate) fn with_room_for(flows: usize) -> Packets {
         Packets { slots: Vec::with_capacity(ROOM.min(8 * flows)), ..Packets::default() }
     }
 

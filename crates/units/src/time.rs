@@ -250,6 +250,15 @@ mod tests {
     }
 
     #[test]
+    fn short_times_are_the_same_numbers() {
+        let most = i64::MAX as u64;
+        for nanos in (0..63).flat_map(|bit| [1 << bit, (1 << bit) - 1, most - (1 << bit) + 1, most >> bit]) {
+            let time = Duration::from_nanos(nanos);
+            assert_eq!(time.as_short_secs_f64().to_bits(), time.as_secs_f64().to_bits(), "{nanos}");
+        }
+    }
+
+    #[test]
     fn seconds_round_to_the_nearest_nanosecond() {
         assert_eq!(Duration::from_secs_f64(0.1).as_nanos(), 100_000_000);
         assert_eq!(Duration::from_secs_f64(-1.0), Duration::ZERO);

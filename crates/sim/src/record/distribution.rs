@@ -24,7 +24,7 @@ pub(crate) struct Distribution {
 /// The delays of a flow that are kept.
 #[derive(Debug)]
 enum KeptDelays {
-    /// All: at most [`ALL`], none of them [`LONG`].
+    /// All: at most [`MOST_KEPT`], none of them [`LONG`].
     All(Vec<Reverse<u32>>),
     /// At most [`GREATEST`]: the greatest of the first [`FEW`], the least of them on top. All are counted, too.
     Greatest(BinaryHeap<Reverse<u32>>),
@@ -41,7 +41,7 @@ const FEW: u64 = 4096;
 /// The greatest of at most [`FEW`] delays, among which the 95th percentile is: FEW − ⌈0.95 FEW⌉ + 1.
 const GREATEST: usize = 205;
 /// So many delays take about the memory of the greatest and of the counters.
-const ALL: usize = 512;
+const MOST_KEPT: usize = 512;
 /// Delays of the same leading 11 bits are one class, as in an HDR histogram of three digits.
 const DIGIT_BITS: u32 = 11;
 const HALF: usize = 1 << (DIGIT_BITS - 1);
@@ -67,7 +67,7 @@ impl Distribution {
     fn add_early(&mut self, micros: u64) {
         match &mut self.kept {
             KeptDelays::All(all) => {
-                if all.len() < ALL && micros < u64::from(LONG) {
+                if all.len() < MOST_KEPT && micros < u64::from(LONG) {
                     if all.len() == all.capacity() {
                         make_room(all);
                     }
@@ -156,7 +156,7 @@ impl Distribution {
             KeptDelays::All(all) => all.as_slice(),
             KeptDelays::Greatest(greatest) => greatest.as_slice(),
         };
-        let mut ordered = [Reverse(0); ALL];
+        let mut ordered = [Reverse(0); MOST_KEPT];
         // What is greater than the percentile before stands first.
         let mut first = &mut ordered[..kept.len()];
         first.copy_from_slice(kept);
@@ -196,18 +196,18 @@ impl Distribution {
     }
 }
 
-/// Returns the delay of which so many of `delays`, at most [`ALL`], are greater or come before it.
+/// Returns the delay of which so many of `delays`, at most [`MOST_KEPT`], are greater or come before it.
 fn select(delays: &[Reverse<u32>], greater: usize) -> u32 {
-    let mut ordered = [Reverse(0); ALL];
+    let mut ordered = [Reverse(0); MOST_KEPT];
     let ordered = &mut ordered[..delays.len()];
     ordered.copy_from_slice(delays);
     ordered.select_nth_unstable(greater).1.0
 }
 
-/// Room for more delays: four times as many, and in the end for [`ALL`].
+/// Room for more delays: four times as many, and in the end for [`MOST_KEPT`].
 #[cold]
 fn make_room(all: &mut Vec<Reverse<u32>>) {
-    let more = (4 * all.len()).clamp(4, ALL);
+    let more = (4 * all.len()).clamp(4, MOST_KEPT);
     all.reserve_exact(more - all.len());
 }
 

@@ -139,7 +139,7 @@ impl DelayRecord {
     /// A packet sent at `sent` arrives at `now`.
     #[inline]
     pub(crate) fn add(&mut self, sent: Time, now: Time) {
-        let delay = now.minus(sent);
+        let delay = now.minus(sent); // it was sent before it came
         let seconds = delay.as_short_secs_f64();
         self.sum_s += seconds;
         let previous = std::mem::replace(&mut self.previous_s, seconds);

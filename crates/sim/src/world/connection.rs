@@ -13,7 +13,8 @@ use super::ledger::Ledger;
 use super::log::Log;
 use super::network::Site;
 use super::schedule::{Machine, Schedule};
-use super::underlay::{Underlay, Written};
+use super::underlay::Underlay;
+use super::written::Written;
 use crate::packet::{EndpointId, Link, Packets, Payload, Way};
 use crate::record::recorder::Recorder;
 use crate::record::series::FlowSample;
@@ -245,7 +246,8 @@ impl Connections {
             (Some(0), true)
         } else {
             match reply {
-                Reply::Sent { delivered } | Reply::Quiet { delivered } => {
+                Reply::Sent { .. } => unreachable!("told apart above"),
+                Reply::Quiet { delivered } => {
                     end.take(now, id.way, site, delivered, recorder);
                     (None, true)
                 }

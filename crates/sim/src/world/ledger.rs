@@ -1,4 +1,4 @@
-//! The packets of a run from their making to their end, each change told to the recorder.
+//! The packets of a run until their end, each change told to the recorder. `written.rs` makes them.
 
 use super::departure::Departures;
 use crate::packet::{EndpointId, Packet, Packets};
@@ -17,7 +17,7 @@ pub(super) struct Ledger {
 impl Ledger {
     /// Without packets, for a run of so many flows.
     pub(super) fn new(flows: usize, recorder: Recorder) -> Ledger {
-        Ledger { packets: Packets::of(flows), recorder, departures: Departures::default() }
+        Ledger { packets: Packets::with_room_for(flows), recorder, departures: Departures::default() }
     }
 
     /// A packet arrives at the other end of its connection. Returns the endpoint there; `received` tells whether that

@@ -28,6 +28,7 @@ mod run;
 mod schedule;
 mod scripts;
 mod underlay;
+mod written;
 
 pub(crate) use build::build;
 pub use build::{Choosers, last_hop_streams, path_course};

@@ -59,7 +59,8 @@ impl Network {
         &mut self.places[index as usize]
     }
 
-    /// A packet of `bytes` enters `link`, which is scheduled if it is the `last` at this instant.
+    /// A packet of `bytes` enters `link`, which is scheduled if it is the `last` at this instant. One to an address
+    /// that its user has left is lost.
     #[allow(clippy::too_many_arguments)] // a packet, and where it goes
     #[inline(always)]
     pub(super) fn send(
@@ -74,10 +75,10 @@ impl Network {
         last: bool,
     ) {
         match link {
-            Link::Downlink if site.address > 0 && ledger.packets.get(id).payload.address() != site.address => {
-                ledger.lose(now, id, Loss::Path(PathLoss::Address));
-            }
             Link::Downlink => {
+                if site.address > 0 && ledger.packets.get(id).payload.address() != site.address {
+                    return ledger.lose(now, id, Loss::Path(PathLoss::Address));
+                }
                 let place = self.place(site.place);
                 place.send_downlink(now, id, bytes, ledger, schedule);
                 if last {
@@ -88,7 +89,7 @@ impl Network {
                 let place = self.place(site.place);
                 place.send_uplink(now, id, bytes, site.payload_bytes, ledger, schedule);
                 if last {
-                    place.schedule_uplink(now, ledger, schedule);
+                    place.serve_return_link(now, ledger, schedule);
                 }
             }
             Link::Terrestrial => {
@@ -105,7 +106,7 @@ impl Network {
     pub(super) fn schedule(&mut self, now: Time, link: Link, place: u32, ledger: &mut Ledger, schedule: &mut Schedule) {
         match link {
             Link::Downlink => self.place(place).schedule_downlink(schedule),
-            Link::Uplink => self.place(place).schedule_uplink(now, ledger, schedule),
+            Link::Uplink => self.place(place).serve_return_link(now, ledger, schedule),
             Link::Terrestrial => schedule.wake_next(self.terrestrial_machine, self.terrestrial.next()),
         }
     }

@@ -81,20 +81,24 @@ mod tests {
 
     proptest! {
         #[test]
-        fn lets_packets_out_by_time_and_then_by_order_of_entry(arrivals in prop::collection::vec(0u64..50, 0..100)) {
-            let mut pipe = Pipe::default();
-            for (packet, &at) in arrivals.iter().enumerate() {
+        fn lets_packets_out_by_time_and_then_by_order_of_entry(
+            steps in prop::collection::vec((0u64..50, any::<bool>()), 0..200))
+        {
+            let (mut pipe, mut inside) = (Pipe::default(), Vec::new());
+            for (packet, (at, out)) in (0u32..).zip(steps) {
                 let before = pipe.next();
-                let is_first = pipe.push(Time::from_nanos(at), packet as u32);
-                prop_assert_eq!(is_first, pipe.next() < before);
+                if out {
+                    let due = inside.iter().copied().min().filter(|&(first, _): &(u64, u32)| first <= at);
+                    inside.retain(|&packet| Some(packet) != due);
+                    prop_assert_eq!(pipe.pop_due(Time::from_nanos(at)), due.map(|(_, packet)| packet));
+                } else {
+                    inside.push((at, packet));
+                    let is_first = pipe.push(Time::from_nanos(at), packet);
+                    prop_assert_eq!(is_first, pipe.next() < before);
+                }
+                let first = inside.iter().copied().min().map_or(Time::MAX, |(at, _)| Time::from_nanos(at));
+                prop_assert_eq!((pipe.next(), pipe.len()), (first, inside.len()));
             }
-            let mut expected: Vec<(u64, u32)> = arrivals.iter().enumerate().map(|(p, &at)| (at, p as u32)).collect();
-            expected.sort();
-            for (at, packet) in expected {
-                prop_assert_eq!(pipe.next(), Time::from_nanos(at));
-                prop_assert_eq!(pipe.pop_due(Time::from_nanos(at)), Some(packet));
-            }
-            prop_assert_eq!(pipe.len(), 0);
         }
     }
 }

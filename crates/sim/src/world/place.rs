@@ -182,6 +182,7 @@ impl Place {
         schedule: &mut Schedule,
     ) {
         match self.path.constant_delay() {
+            // `Place::schedule_downlink` is called, which knows whether the last hop is late.
             Some(delay) => _ = self.downlink.push(now + delay, id),
             None => self.send_to_satellites(now, id, bytes, ledger, schedule),
         }
@@ -255,9 +256,10 @@ impl Place {
         }
     }
 
-    /// After packets were sent by [`Place::send_uplink`].
+    /// After packets were sent by [`Place::send_uplink`]: what leaves the return link at once. The pipe to the gateway
+    /// is scheduled with the first packet in it.
     #[inline]
-    pub(super) fn schedule_uplink(&mut self, now: Time, ledger: &mut Ledger, schedule: &mut Schedule) {
+    pub(super) fn serve_return_link(&mut self, now: Time, ledger: &mut Ledger, schedule: &mut Schedule) {
         if self.return_link.is_some() {
             self.leave_return_link(now, ledger, schedule);
         }
@@ -269,7 +271,7 @@ impl Place {
         if let Some(link) = &mut self.return_link {
             link.handle_timeout(now, round_trip);
         }
-        self.schedule_uplink(now, ledger, schedule);
+        self.serve_return_link(now, ledger, schedule);
     }
 
     #[inline(never)]

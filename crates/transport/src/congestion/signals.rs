@@ -6,7 +6,7 @@ use crate::state::CongestionState;
 
 /// An acknowledgment brought news. All counts are in segments.
 ///
-/// Its fields stand in the order of memory: what is zero or constant in most samples is written at once.
+/// The order of its fields is that of memory, and counted: what is zero or constant in most samples is written at once.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct AckSample {

@@ -275,7 +275,7 @@ impl TcpEnd {
     /// Answers a segment that is not predicted, or none is yet.
     #[inline(never)]
     fn answer_other(&mut self, now: Time, segment: &mut Segment) -> Reply {
-        // While others come, none are expected.
+        // A segment that is not plain is not predicted, so what is expected need not be found out.
         if segment.is_plain() && self.connection.predict() {
             match self.connection.arrival(segment) {
                 Arrival::Data => return self.answer_data(now, segment),

@@ -146,3 +146,30 @@ impl Reassembly {
         self.recent = std::iter::once(newest).chain(kept).collect();
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        /// Data behind the range that changed last are added as any are, if that is the last.
+        #[test]
+        fn data_behind_the_last_range_are_added_as_any(
+            data in prop::collection::vec((0u64..30, 1u64..6, any::<bool>()), 1..40), dsack in any::<bool>())
+        {
+            let (mut shortly, mut generally) = (Reassembly::new(dsack, 4), Reassembly::new(dsack, 4));
+            for (start, bytes, behind) in data {
+                let last = generally.ranges.back().map(|range| range.1);
+                let start = last.filter(|_| behind).unwrap_or(10 + start);
+                generally.add(start, start + bytes);
+                if shortly.ends_at(start) {
+                    shortly.lengthen(bytes);
+                } else {
+                    shortly.add(start, start + bytes);
+                }
+                prop_assert_eq!(format!("{shortly:?}"), format!("{generally:?}"));
+            }
+        }
+    }
+}

@@ -347,8 +347,8 @@ fn data_beyond_a_hole_are_answered_in_place() {
         (1001, 1101), // behind what is reported second
         (1401, 1501),
         (1501, 1901),
-        (1901, 2101), // beyond the window, which ends at 2101
-        (2101, 2201),
+        (1901, 2101), // with the window's end, or beyond it
+        (2101, 2201), // beyond it
         (101, 201),
         (1101, 1201),
         (2101, 2201),

@@ -53,6 +53,7 @@ impl Rfc9438 {
             Epoch::new(state.w_max, cwnd, c, sample)
         });
         epoch.resume(sample);
+        // A stage begins no later than its last acknowledgment.
         let t = sample.now.minus(epoch.start).as_short_secs_f64();
         let windows_acked = f64::from(acked) / cwnd;
 

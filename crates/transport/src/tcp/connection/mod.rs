@@ -166,7 +166,7 @@ impl Connection {
     #[inline(always)]
     pub(crate) fn answer_beyond(&mut self, now: Time, segment: &mut Segment) -> InPlace {
         if self.take_beyond(now, segment) {
-            self.report_in_place(now, segment)
+            self.acknowledge_beyond_in_place(now, segment)
         } else {
             self.answer_other(now, segment)
         }
@@ -185,10 +185,10 @@ impl Connection {
     fn handle_other(&mut self, now: Time, segment: &Segment) {
         self.prediction = Prediction::Unknown;
         self.counters.segments_received += 1;
-        if self.gone || matches!(self.state, State::Listen | State::SynSent | State::SynReceived) {
-            self.handle_unsynchronized(now, segment);
-        } else {
+        if self.is_synchronized() {
             self.handle_established(now, segment);
+        } else {
+            self.handle_unsynchronized(now, segment);
         }
     }
 

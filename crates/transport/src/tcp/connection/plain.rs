@@ -65,9 +65,11 @@ impl Connection {
         taken
     }
 
-    /// Acknowledges data beyond a hole.
+    /// As [`Connection::acknowledge`], of data beyond a hole, without accurate ECN and where the application reads at
+    /// once.
     #[inline(always)]
-    pub(super) fn report_in_place(&mut self, now: Time, segment: &mut Segment) -> InPlace {
+    pub(super) fn acknowledge_beyond_in_place(&mut self, now: Time, segment: &mut Segment) -> InPlace {
+        debug_assert!(self.send.is_at_rest());
         self.recv.fill_plain(now, segment, self.send.nxt(), Flags::ACK);
         if self.send.sack() {
             self.recv.write_sack(&mut segment.sack);
@@ -202,5 +204,37 @@ impl Connection {
         self.counters.segments_sent += 1;
         self.counters.data_segments_sent += 1;
         self.counters.data_bytes_sent += u64::from(segment.len);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tcp::config::TcpConfig;
+
+    /// Data behind those that arrived beyond a hole are expected there; what fills the hole is not.
+    #[test]
+    fn data_beyond_a_hole_are_expected() {
+        let now = Time::ZERO;
+        let [mut end, _] = Connection::pair(TcpConfig::default().resolve(1500), now, [1, 2]);
+        let data = |seq| Segment { seq, ack: 1, window: 1 << 16, len: 100, flags: Flags::ACK, ..Segment::default() };
+        let mut take = |seq| {
+            end.predict();
+            let expected = (end.prediction, end.expects(&data(seq)) || end.expects_beyond(&data(seq)));
+            end.handle_segment(now, &data(seq));
+            while end.poll_transmit(now).is_some() {}
+            expected
+        };
+        assert_eq!(take(1), (Prediction::Data, true));
+        assert_eq!(take(301), (Prediction::Data, false));
+        assert_eq!(take(401), (Prediction::Beyond, true));
+        assert_eq!(take(501), (Prediction::Beyond, true));
+        assert_eq!(take(801), (Prediction::Beyond, false), "another hole");
+        assert_eq!(take(901), (Prediction::Beyond, true));
+        assert_eq!(take(601), (Prediction::Beyond, false), "behind what is reported second");
+        assert_eq!(take(101), (Prediction::Beyond, false), "in order");
+        assert_eq!(take(201), (Prediction::Beyond, false));
+        assert_eq!(take(701), (Prediction::Beyond, false));
+        assert_eq!(take(1001), (Prediction::Data, true));
     }
 }

@@ -19,7 +19,7 @@ impl Connection {
     /// As [`Connection::poll_transmit`], written in place of `segment`. Returns how often its data were sent before.
     #[inline(always)]
     pub fn poll_segment(&mut self, now: Time, segment: &mut Segment) -> Option<u32> {
-        if self.gone || matches!(self.state, State::Listen | State::SynSent | State::SynReceived) {
+        if !self.is_synchronized() {
             let polled = self.poll_unsynchronized(now, segment);
             if polled.is_some() || self.gone || !self.is_open_early() {
                 return polled;

@@ -16,6 +16,13 @@ impl Connection {
         self.handshake.as_ref().is_some_and(|handshake| handshake.early)
     }
 
+    /// Whether both sides know of the connection (the synchronized states of RFC 9293 section 3.3.2), and it is not
+    /// given up.
+    #[inline(always)]
+    pub(super) fn is_synchronized(&self) -> bool {
+        !(self.gone || matches!(self.state, State::Listen | State::SynSent | State::SynReceived))
+    }
+
     /// Whether nothing more comes from the peer: its FIN has arrived with all before it, or the connection is over.
     pub fn has_been_closed(&self) -> bool {
         matches!(self.state, State::CloseWait | State::Closing | State::LastAck | State::Closed)

@@ -62,6 +62,9 @@ impl Connection {
         if self.has_finished() {
             self.send.release();
         }
+        if self.recv.finished() {
+            self.recv.release();
+        }
         // The end that closed first waits for a repeated FIN of the peer (TIME-WAIT); the other end does not.
         self.gone |= before == State::LastAck && self.state == State::Closed;
     }

@@ -46,7 +46,7 @@ pub(super) struct Receiver {
     ts_recent: Option<(u32, Time)>,
     /// Next offset expected (RCV.NXT).
     next: u64,
-    /// Data that have arrived beyond `next`, and what is to be told of copies.
+    /// Data that have arrived beyond `next`, and what is to be told of copies; kept when it is empty.
     beyond: Option<Box<Reassembly>>,
     /// Acknowledgments that will be sent without delay, and their number at the start.
     quick: u32,
@@ -252,6 +252,11 @@ impl Receiver {
     /// Whether nothing is missing before what has arrived.
     fn is_gapless(&self) -> bool {
         self.beyond.as_ref().is_none_or(|beyond| beyond.is_empty())
+    }
+
+    /// Everything has arrived: gives back what was kept of gaps, if nothing of it is to be reported.
+    pub(super) fn release(&mut self) {
+        self.beyond.take_if(|beyond| beyond.is_empty() && !beyond.has_duplicate());
     }
 
     fn beyond(&mut self) -> &mut Reassembly {
@@ -527,7 +532,7 @@ impl Receiver {
         self.on_plainly_acknowledged();
     }
 
-    /// As [`Receiver::on_acknowledged`], where it [`Receiver::lacks_nothing`].
+    /// As [`Receiver::on_acknowledged`], without a report of a duplicate, where the application reads at once.
     #[inline(always)]
     pub(super) fn on_plainly_acknowledged(&mut self) {
         self.acked = self.next;

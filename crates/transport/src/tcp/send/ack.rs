@@ -97,28 +97,35 @@ impl Sender {
     }
 
     /// Does what [`Sender::handle_ack`] does with an acknowledgment that advances, of `first` at least, at an end that
-    /// [`Sender::is_plain`]. `BARE`: it has neither RACK nor a sampler of rates.
+    /// [`Sender::is_plain`]. `UNWATCHED`: neither RACK nor a sampler of rates looks at
+    /// each segment.
     #[inline(always)]
-    pub(super) fn advance<const BARE: bool>(&mut self, now: Time, ack: &Ack, first: Slot, counters: &mut Counters) {
+    pub(super) fn advance<const UNWATCHED: bool>(
+        &mut self,
+        now: Time,
+        ack: &Ack,
+        first: Slot,
+        counters: &mut Counters,
+    ) {
         let in_flight_before = self.board.out();
         self.board.move_una(ack.ack);
-        let Taken { acked, first_sent_at, last } = self.take_plain::<BARE>(now, first, counters);
+        let Taken { acked, first_sent_at, last } = self.take_plain::<UNWATCHED>(now, first, counters);
         let (oldest, newest) = (now.minus(first_sent_at), now.minus(last.sent_at));
         self.rtt.note_min(now, newest);
         self.rtt.measured(oldest, self.board.una(), self.board.nxt());
         counters.count_rtt(newest);
-        if !BARE && let Some(rack) = &mut self.rack {
+        if !UNWATCHED && let Some(rack) = &mut self.rack {
             rack.adapt(self.totals.delivered);
         }
         self.set_timer(now);
         let window_limited = self.cwnd.is_window_limited();
-        self.control_plainly::<BARE>(now, acked, in_flight_before, newest, window_limited);
+        self.control_plainly::<UNWATCHED>(now, acked, in_flight_before, newest, window_limited);
     }
 
     /// Tells the controller of an acknowledgment as of [`Sender::advance`]: nothing is lost, and all that was sent and
     /// is not acknowledged is in flight.
     #[inline(always)]
-    pub(super) fn control_plainly<const BARE: bool>(
+    pub(super) fn control_plainly<const UNWATCHED: bool>(
         &mut self,
         now: Time,
         acked: u32,
@@ -151,7 +158,7 @@ impl Sender {
             paced: self.is_paced(),
             mss: self.agreed.mss as u32,
         };
-        if !BARE {
+        if !UNWATCHED {
             self.add_rate(now, acked, &mut sample);
         }
         self.cwnd.control.acknowledge(&sample);
@@ -159,18 +166,23 @@ impl Sender {
 
     /// Takes out what is acknowledged cumulatively, from `first` on, about which nothing was ever in doubt.
     #[inline(always)]
-    pub(super) fn take_plain<const BARE: bool>(&mut self, now: Time, first: Slot, counters: &mut Counters) -> Taken {
-        self.take_plain_slot::<BARE>(self.board.front_number(), &first, counters);
+    pub(super) fn take_plain<const UNWATCHED: bool>(
+        &mut self,
+        now: Time,
+        first: Slot,
+        counters: &mut Counters,
+    ) -> Taken {
+        self.take_plain_slot::<UNWATCHED>(self.board.front_number(), &first, counters);
         let (mut acked, mut last) = (1, first);
         // The next segment begins where the one before ends.
         while last.end() != self.board.una()
             && let Some((number, next)) = self.board.acknowledged()
         {
-            self.take_plain_slot::<BARE>(number, &next, counters);
+            self.take_plain_slot::<UNWATCHED>(number, &next, counters);
             (acked, last) = (acked + 1, next);
         }
         self.totals.delivered += u64::from(acked);
-        if !BARE && let Some(rack) = &mut self.rack {
+        if !UNWATCHED && let Some(rack) = &mut self.rack {
             let last = last; // a copy in memory, which is not there without RACK
             rack.note_prior(&last);
             if self.agreed.sack {
@@ -182,9 +194,9 @@ impl Sender {
 
     /// Takes out the oldest segment.
     #[inline(always)]
-    fn take_plain_slot<const BARE: bool>(&mut self, number: u64, slot: &Slot, counters: &mut Counters) {
+    fn take_plain_slot<const UNWATCHED: bool>(&mut self, number: u64, slot: &Slot, counters: &mut Counters) {
         counters.bytes_acked += u64::from(slot.len);
-        if !BARE && let Some(sampler) = &mut self.sampler {
+        if !UNWATCHED && let Some(sampler) = &mut self.sampler {
             let slot = *slot; // a copy in memory, which is not there without rates
             sampler.on_delivered(&slot, self.board.state(number));
         }
@@ -230,7 +242,7 @@ impl Sender {
     /// Takes in SACK blocks (RFC 2018) and the report of a duplicate in the first of them (RFC 2883). SND.UNA has moved
     /// already, from `una`.
     fn read_blocks(&mut self, now: Time, blocks: &SackBlocks, una: u64, news: &mut News) {
-        if let Some((number, slot)) = self.board.lengthen(blocks) {
+        if let Some((number, slot)) = self.board.mark_lengthened(blocks) {
             self.note_sacked(now, number, &slot, news);
         } else {
             self.read_new_blocks(now, blocks, una, news);

@@ -61,6 +61,7 @@ pub(super) struct Before {
     pub in_flight: u32,
     pub delivered: u64,
     pub lost: u64,
-    /// Offset after the highest byte known to have arrived, if that is asked for: of an acknowledgment that advances.
+    /// Offset after the highest byte known to have arrived, with SACK and an acknowledgment that advances; otherwise
+    /// SND.UNA.
     pub forward: u64,
 }

@@ -35,7 +35,8 @@ pub(crate) struct Full {
     pub seq: u64,
     /// It ends a group.
     pub push: bool,
-    /// It fills the congestion window, which has so many segments.
+    /// It fills the congestion window.
     pub last: bool,
+    /// The congestion window in segments.
     pub window: u32,
 }

@@ -360,11 +360,14 @@ impl Scoreboard {
         self.counts.sacked = segments;
     }
 
-    /// Marks the slot that `blocks` report newly, and returns it with its number, if they are those of the
-    /// acknowledgment before, the first of them lengthened by it, and if it was sent once and nothing beyond it has
-    /// arrived.
+    /// Marks the slot behind the highest that has arrived as [`Scoreboard::mark_sacked`] does, and returns its number
+    /// and what it was, in the most frequent case:
+    ///
+    /// - `blocks` are those of the acknowledgment before, the first of them longer by this slot;
+    /// - it was sent once, and is not taken for lost;
+    /// - segments have no order of sending that it would have to leave.
     #[inline(always)]
-    pub fn lengthen(&mut self, blocks: &SackBlocks) -> Option<(u64, Slot)> {
+    pub fn mark_lengthened(&mut self, blocks: &SackBlocks) -> Option<(u64, Slot)> {
         let ([(start, end), others @ ..], Some(known)) = (blocks.as_slice(), &mut self.known) else { return None };
         let (&[(known_start, known_end), ref known_others @ ..], number) = (known.as_slice(), self.high_sacked) else {
             return None;
@@ -378,7 +381,8 @@ impl Scoreboard {
             return None;
         }
         known.replace_first((*start, *end));
-        debug_assert!(!slot.is(SACKED) && number >= self.frontier, "above the highest");
+        // The frontier never passes the highest slot that has arrived: see `next_counted_lost`.
+        debug_assert!(!slot.is(SACKED) && number >= self.frontier);
         self.get_mut(number).marks = slot.marks | SACKED | ONCE_SACKED;
         self.counts.sacked += 1;
         self.above += 1;

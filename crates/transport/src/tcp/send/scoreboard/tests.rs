@@ -1,5 +1,7 @@
 //! The scoreboard's marks and sums, segment by segment.
 
+use proptest::prelude::*;
+
 use super::*;
 use slot::is_after;
 
@@ -220,4 +222,96 @@ fn a_peer_may_renege() {
     board.check(false);
     assert_eq!((board.in_flight(), board.forward()), (10, 1));
     assert_eq!(sack(&mut board, &[(1001, 6001)]), 5, "and may acknowledge it again");
+}
+
+/// Steps of a sender at a scoreboard; offsets are counted in thirds of a segment, so that blocks cut segments.
+#[derive(Clone, Copy, Debug)]
+enum Step {
+    Send,
+    /// What the last acknowledgment reported, its first block longer by so many thirds.
+    Lengthen(u64),
+    Blocks([(u64, u64); 3], usize),
+    Acknowledge(u64),
+    Retransmit(u64),
+    Lose(u64),
+    Forget,
+}
+
+fn steps() -> impl Strategy<Value = Vec<Step>> {
+    let block = || (0u64..90, 1u64..30);
+    let step = prop_oneof![
+        6 => Just(Step::Send),
+        8 => prop_oneof![4 => Just(3u64), 1 => 0u64..10].prop_map(Step::Lengthen),
+        3 => ([block(), block(), block()], 1usize..4).prop_map(|(blocks, count)| Step::Blocks(blocks, count)),
+        2 => (0u64..40).prop_map(Step::Acknowledge),
+        1 => (0u64..30).prop_map(Step::Retransmit),
+        1 => (0u64..30).prop_map(Step::Lose),
+        1 => Just(Step::Forget),
+    ];
+    prop::collection::vec(step, 1..80)
+}
+
+/// All that a step changed, where blocks are read as a sender without D-SACK reads them: by the short way if `shortly`.
+fn course(order: Order, steps: &[Step], shortly: bool) -> Vec<String> {
+    let (mut board, mut blocks) = (Scoreboard::new(1, 300, order, false), Vec::new());
+    let mut after = Vec::new();
+    for &step in steps {
+        match step {
+            Step::Send => send(&mut board, 300),
+            Step::Acknowledge(thirds) => {
+                let ack = (board.una() + 100 * thirds).min(board.nxt());
+                acknowledge(&mut board, ack);
+            }
+            Step::Retransmit(number) if board.numbers().contains(&number) && !board.get(number).is(SACKED) => {
+                retransmit(&mut board, number);
+            }
+            Step::Lose(number) if board.numbers().contains(&number) => _ = board.mark_lost(number),
+            Step::Retransmit(_) | Step::Lose(_) => {}
+            Step::Forget => board.forget_sacked(),
+            Step::Lengthen(thirds) => match blocks.first_mut() {
+                Some((_, end)) => *end += 100 * thirds,
+                None => blocks.push((1 + 300 * 3, 1 + 300 * 4)),
+            },
+            Step::Blocks(given, count) => {
+                let block = |&(start, length): &(u64, u64)| (1 + 100 * start, 1 + 100 * (start + length));
+                blocks = given[..count].iter().map(block).collect();
+            }
+        }
+        let given = blocks.iter().copied().collect();
+        if matches!(step, Step::Lengthen(_) | Step::Blocks(..)) && !(shortly && board.mark_lengthened(&given).is_some())
+        {
+            sack(&mut board, &blocks);
+        }
+        board.check(false);
+        let Scoreboard { counts, high_sacked, above, frontier, .. } = board;
+        after.push(format!("{:?} {counts:?} {high_sacked} {above} {frontier}", board.slots.iter().collect::<Vec<_>>()));
+    }
+    after
+}
+
+proptest! {
+    /// What the blocks of the acknowledgment before report, longer by a segment, is marked as any blocks are.
+    #[test]
+    fn a_block_longer_by_a_segment_is_read_as_any(steps in steps()) {
+        for order in [Order::Unknown, Order::Retransmitted, Order::Sent] {
+            prop_assert_eq!(course(order, &steps, true), course(order, &steps, false));
+        }
+    }
+}
+
+/// The short way is taken.
+#[test]
+fn a_block_longer_by_a_segment_is_marked_where_it_is_found() {
+    let mut board = ten_in(Order::Retransmitted);
+    sack(&mut board, &[(2001, 3001)]);
+    let mark = |board: &mut Scoreboard, blocks: &[(u64, u64)]| {
+        board.mark_lengthened(&blocks.iter().copied().collect()).map(|(number, slot)| (number, slot.seq))
+    };
+    assert_eq!(mark(&mut board, &[(2001, 4001)]), Some((3, 3001)));
+    assert_eq!(mark(&mut board, &[(2001, 4001)]), None, "nothing is new");
+    assert_eq!(mark(&mut board, &[(2001, 6001)]), None, "two segments");
+    assert_eq!(mark(&mut board, &[(2001, 5001), (7001, 8001)]), None, "another block");
+    retransmit(&mut board, 4);
+    assert_eq!(mark(&mut board, &[(2001, 5001)]), None, "sent twice");
+    board.check(false);
 }
