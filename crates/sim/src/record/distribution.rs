@@ -204,10 +204,10 @@ fn select(delays: &[Reverse<u32>], greater: usize) -> u32 {
     ordered.select_nth_unstable(greater).1.0
 }
 
-/// Room for more delays: four times as many, and in the end for [`MOST_KEPT`].
+/// Room for more delays: for 4, 16, 128, and in the end for [`MOST_KEPT`].
 #[cold]
 fn make_room(all: &mut Vec<Reverse<u32>>) {
-    let more = (4 * all.len()).clamp(4, MOST_KEPT);
+    let more = if all.len() < 16 { 4 * all.len().max(1) } else { (8 * all.len()).min(MOST_KEPT) };
     all.reserve_exact(more - all.len());
 }
 

@@ -70,7 +70,9 @@ impl Sender {
         if let Some(rack) = &mut self.rack {
             rack.adapt(self.totals.delivered);
         }
-        self.follow_tail_probe(now, ack.ack, &news);
+        if self.tail.high.is_some() {
+            self.follow_tail_probe(now, ack.ack, &news);
+        }
         let alert = news.sacked || news.ece || news.duplicate;
         if !news.is_no_duplicate() || alert || self.cwnd.state() != CongestionState::Open {
             let duplicate = !(news.advanced || news.is_no_duplicate() || news.duplicate);

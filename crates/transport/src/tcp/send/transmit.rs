@@ -25,7 +25,7 @@ enum Why {
 
 impl Sender {
     /// Returns the segment that goes out next, if any may.
-    #[inline]
+    #[inline(always)]
     pub(in crate::tcp) fn poll(&mut self, now: Time) -> Option<Outgoing> {
         self.pacing.wake = false;
         if self.is_at_rest() {
@@ -85,7 +85,7 @@ impl Sender {
         self.byte_stream.has_unsent(self.board.nxt())
     }
 
-    #[inline]
+    #[inline(always)]
     fn next(&mut self, now: Time) -> Option<Outgoing> {
         if self.recovery.forced != Forced::Nothing {
             let forced = std::mem::replace(&mut self.recovery.forced, Forced::Nothing);
@@ -223,7 +223,7 @@ impl Sender {
     }
 
     /// New data, or the FIN, as far as the peer's window and the application let it.
-    #[inline]
+    #[inline(always)]
     fn next_new(&mut self, now: Time) -> Option<Outgoing> {
         let nxt = self.board.nxt();
         if nxt == 0 {
@@ -372,7 +372,7 @@ impl Sender {
         self.sent(now, &slot, false)
     }
 
-    #[inline]
+    #[inline(always)]
     fn sent(&mut self, now: Time, slot: &Slot, cwr: bool) -> Outgoing {
         self.burst.last_sent = Some(now);
         self.pace(now, u64::from(slot.len));

@@ -58,9 +58,17 @@ impl Sender {
     }
 
     /// A segment of `bytes` went out.
-    #[inline]
+    #[inline(always)]
     pub(super) fn pace(&mut self, now: Time, bytes: u64) {
-        if self.is_paced() && (self.is_spreading() || self.board.sent_total() > UNPACED) {
+        if self.is_paced() {
+            self.space(now, bytes);
+        }
+    }
+
+    /// As [`Sender::pace`], at a sender that is paced.
+    #[inline(never)]
+    fn space(&mut self, now: Time, bytes: u64) {
+        if self.is_spreading() || self.board.sent_total() > UNPACED {
             let rate = self.pacing_rate();
             // RFC 9331 section 4.3: bursts of a scalable sender would fill a queue that is to stay empty.
             let grouped = self.settings.offload_divisor > 0;
