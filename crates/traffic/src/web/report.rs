@@ -95,8 +95,8 @@ impl Times {
 impl WebTimes {
     /// Counts, means and quantiles.
     pub fn report(&self) -> WebReport {
-        let [loads, requests, responses] = [&self.load_times, &self.request_times, &self.response_times]
-            .map(|times| Sorted::new(times.as_slice()));
+        let [loads, requests, responses] =
+            [&self.load_times, &self.request_times, &self.response_times].map(|times| Sorted::new(times.as_slice()));
         WebReport {
             pages: loads.count(),
             clicks: self.clicks,
