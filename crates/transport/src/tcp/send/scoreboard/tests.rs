@@ -314,4 +314,8 @@ fn a_block_longer_by_a_segment_is_marked_where_it_is_found() {
     retransmit(&mut board, 4);
     assert_eq!(mark(&mut board, &[(2001, 5001)]), None, "sent twice");
     board.check(false);
+    let mut board = ten_in(Order::Retransmitted);
+    sack(&mut board, &[(2001, 4001)]);
+    acknowledge(&mut board, 3001);
+    assert_eq!(mark(&mut board, &[(2001, 5001)]), None, "it begins before what is acknowledged");
 }
