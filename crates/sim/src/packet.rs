@@ -197,9 +197,9 @@ const ROOM: usize = 16_384;
 const _: () = assert!(ROOM * size_of::<Packet>() <= 4 << 20);
 
 impl Packets {
-    /// No packets, with room for some of each of so many flows.
+    /// No packets, with room for some of each of so many flows: a power of two, so that the list grows to one.
     pub(crate) fn with_room_for(flows: usize) -> Packets {
-        Packets { slots: Vec::with_capacity(ROOM.min(8 * flows)), ..Packets::default() }
+        Packets { slots: Vec::with_capacity(ROOM.min(8 * flows).next_power_of_two()), ..Packets::default() }
     }
 
     /// A slot for a packet that is to be written there, or released. Its number is reused after [`Packets::release`].

@@ -40,7 +40,7 @@ impl Default for KeptDelays {
 const FEW: u64 = 4096;
 /// The greatest of at most [`FEW`] delays, among which the 95th percentile is: FEW − ⌈0.95 FEW⌉ + 1.
 const GREATEST: usize = 205;
-/// So many delays take about the memory of the greatest and of the counters.
+/// The most delays in a list: they take about the memory of the greatest and of the counters.
 const MOST_KEPT: usize = 512;
 /// Delays of the same leading 11 bits are one class, as in an HDR histogram of three digits.
 const DIGIT_BITS: u32 = 11;

@@ -99,8 +99,7 @@ impl Sender {
     }
 
     /// Does what [`Sender::handle_ack`] does with an acknowledgment that advances, of `first` at least, at an end that
-    /// [`Sender::is_plain`]. `UNWATCHED`: neither RACK nor a sampler of rates looks at
-    /// each segment.
+    /// [`Sender::is_plain`]. `UNWATCHED`: neither RACK nor a sampler of rates looks at each segment.
     #[inline(always)]
     pub(super) fn advance<const UNWATCHED: bool>(
         &mut self,
@@ -256,7 +255,7 @@ impl Sender {
         }
     }
 
-    /// Takes in blocks that are more than the one known before, lengthened.
+    /// As [`Sender::read_blocks`], of any blocks.
     #[inline(never)]
     fn read_new_blocks(&mut self, now: Time, blocks: &SackBlocks, una: u64, news: &mut News) {
         let duplicate = self.settings.dsack.then(|| self.duplicate_of(blocks)).flatten();
