@@ -138,9 +138,20 @@ class Registry:
 
 
 REGISTRY = Registry()
-_INTO: ContextVar[Registry] = ContextVar("into", default=REGISTRY)
-# The text and the name of the file that is being run.
-_FILE: ContextVar[tuple[str, str] | None] = ContextVar("file", default=None)
+
+
+class _Registering(NamedTuple):
+    """Where plugins are registered, and the text and the name of the file that is being run."""
+
+    registry: Registry
+    file: tuple[str, str] | None = None
+
+
+_REGISTERING: ContextVar[_Registering | None] = ContextVar("registering", default=None)
+
+
+def _registering() -> _Registering:
+    return _REGISTERING.get() or _Registering(REGISTRY)
 
 
 def register(kind: str, name: str, *, source: str | None = None) -> Callable[[_Factory], _Factory]:
@@ -163,8 +174,9 @@ def register(kind: str, name: str, *, source: str | None = None) -> Callable[[_F
     def add(factory: _Factory) -> _Factory:
         if not callable(factory):
             raise TypeError(f"{kind}: {factory!r} was given, a class is expected, or what makes an object when called")
-        text, file = _FILE.get() or (None, "")
-        _INTO.get().add(Plugin(kind, name, factory, source if source is not None else text, file))
+        registry, run = _registering()
+        text, file = run or (None, "")
+        registry.add(Plugin(kind, name, factory, source if source is not None else text, file))
         return factory
 
     return add
@@ -173,11 +185,11 @@ def register(kind: str, name: str, *, source: str | None = None) -> Callable[[_F
 @contextmanager
 def running(text: str, file: str) -> Iterator[None]:
     """While a file is run: what it registers has its text."""
-    token = _FILE.set((text, file))
+    token = _REGISTERING.set(_registering()._replace(file=(text, file)))
     try:
         yield
     finally:
-        _FILE.reset(token)
+        _REGISTERING.reset(token)
 
 
 def loaded(shipped: Iterable[Shipped]) -> Registry:
@@ -187,7 +199,7 @@ def loaded(shipped: Iterable[Shipped]) -> Registry:
         Exception: whatever a text raises.
     """
     registry = Registry()
-    token = _INTO.set(registry)
+    token = _REGISTERING.set(_Registering(registry))
     try:
         for each in shipped:
             assert each.text is not None, "refused before it is sent"
@@ -197,7 +209,7 @@ def loaded(shipped: Iterable[Shipped]) -> Registry:
             with running(each.text, loader.file):
                 loader.exec_module(importlib.util.module_from_spec(spec))
     finally:
-        _INTO.reset(token)
+        _REGISTERING.reset(token)
     return registry
 
 
