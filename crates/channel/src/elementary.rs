@@ -4,6 +4,7 @@
 //! the Taylor series; the errors are a few units in the last place of a number.
 
 use std::f32::consts::{FRAC_PI_4, LN_2};
+use std::f64::consts::FRAC_PI_2;
 
 /// The natural logarithm of a positive number; of 0 it is -88.
 #[inline(always)]
@@ -46,10 +47,65 @@ pub(crate) fn direction(word: u32) -> (f32, f32) {
     (turned(x), turned(y))
 }
 
+/// 1/3!, 1/5! … and 1/2!, 1/4! …
+const SINE: [f64; 7] = inverse_factorials(3);
+const COSINE: [f64; 8] = inverse_factorials(2);
+
+const fn inverse_factorials<const COUNT: usize>(first: u64) -> [f64; COUNT] {
+    let (mut inverses, mut factorial, mut number, mut index) = ([0.0; COUNT], 1, 1, 0);
+    while index < COUNT {
+        while number < first + 2 * index as u64 {
+            number += 1;
+            factorial *= number;
+        }
+        inverses[index] = 1.0 / factorial as f64;
+        index += 1;
+    }
+    inverses
+}
+
+/// `c0 - x (c1 - x (c2 - …`
+#[inline(always)]
+fn alternating<const COUNT: usize>(x: f64, coefficients: [f64; COUNT]) -> f64 {
+    coefficients.into_iter().rev().fold(0.0, |rest, coefficient| coefficient - x * rest)
+}
+
+/// Sine and cosine after so many turns, at least 0 and below 2^49: rounded from double precision.
+#[inline(always)]
+pub(crate) fn after_turns(turns: f64) -> (f32, f32) {
+    // 3 * 2^51: of a sum with it, the lowest bits are the nearest whole number.
+    const WHOLE: f64 = 6_755_399_441_055_744.0;
+    let quarters = 4.0 * turns;
+    let sum = quarters + WHOLE;
+    let angle = (quarters - (sum - WHOLE)) * FRAC_PI_2;
+    let square = angle * angle;
+    let sin = angle - angle * square * alternating(square, SINE);
+    let cos = 1.0 - square * alternating(square, COSINE);
+    // A quarter turn exchanges the two, and one of them changes its sign.
+    let (x, y) = if sum.to_bits() & 1 == 0 { (sin, cos) } else { (cos, sin) };
+    let signed = |part: f64, quarter: u64| f32::from_bits((part as f32).to_bits() ^ (quarter as u32 & 2) << 30);
+    (signed(x, sum.to_bits()), signed(y, sum.to_bits().wrapping_add(1)))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use std::f64::consts::PI;
+
+    #[test]
+    fn turns_are_those_of_the_library() {
+        for step in 0..1_000_000 {
+            for whole in [0.0, 1.0, 123_456.0] {
+                let turns = whole + f64::from(step) * 1e-6;
+                let (sin, cos) = libm::sincos(2.0 * PI * (turns - whole));
+                // The library's angle is rounded, which shows where a part is nearly 0.
+                for (found, expected) in [(after_turns(turns).0, sin), (after_turns(turns).1, cos)] {
+                    let close = found == expected as f32 || (f64::from(found) - expected).abs() < 1e-15;
+                    assert!(close, "after {turns}: {found}, {expected}");
+                }
+            }
+        }
+    }
 
     #[test]
     fn logarithms_are_those_of_the_library() {

@@ -151,7 +151,11 @@ impl<S> Course<S> {
         self.legs.get(leg + 1).map_or(f64::INFINITY, |&(from, _)| from)
     }
 
+    #[inline]
     pub(crate) fn leg_at(&self, metres: f64) -> usize {
+        if self.legs.len() == 1 {
+            return 0;
+        }
         self.legs.partition_point(|&(from, _)| from <= metres) - 1
     }
 }

@@ -43,50 +43,68 @@ pub(crate) fn draw(
 ) -> TransmissionLaw {
     let spacing_s = spacing.as_secs_f64();
     let phasor = |i: usize| Phasor::after(motion.doppler_hz * DIRECT_DOPPLER * (spacing_s * i as f64));
+    let level = along.snr.cursor().constant();
     let mut packets = Packets {
         mixing: cholesky(transmissions, |lag| libm::j0(2.0 * PI * motion.doppler_hz * spacing_s * lag as f64)),
         phasors: (0..transmissions).map(phasor).collect(),
         independent: vec![[[0.0; SIDE]; 2]; transmissions],
         rays_db: vec![[[0.0; SIDE]; 2]; transmissions],
-        gains_db: vec![[0.0; SIDE]; transmissions],
+        line_of_sight_db: vec![[level.map_or(0.0, Db::get); SIDE]; transmissions],
+        information: vec![[0.0; SIDE]; transmissions],
     };
-    let mut samples = Vec::with_capacity(ROWS * transmissions);
+    let mut samples = vec![0.0; ROWS * transmissions];
     // The last number of the shadowing is drawn and not used: the law stays that of its stream.
-    let (mut shadows, mut parts) = (vec![0.0; transmissions + 1], vec![0.0; 2 * transmissions]);
-    let half = 0.5_f64.sqrt();
-    let mut level = along.snr.cursor();
-    let constant = level.constant();
+    let (mut shadows, mut parts) = (vec![0.0; SIDE * (transmissions + 1)], vec![0.0; SIDE * 2 * transmissions]);
+    let distances_m: Vec<f64> = (0..transmissions).map(|i| motion.speed_mps * (spacing_s * i as f64)).collect();
     let mut served = along.geometry.map(|geometry| geometry.served(ROWS));
-    for _ in 0..ROWS / SIDE {
-        let starts: [Time; SIDE] = from_fn(|_| served.as_mut().and_then(Iterator::next).unwrap_or(Time::ZERO));
-        for (packet, start) in starts.into_iter().enumerate() {
-            let start_m = motion.speed_mps * start.as_secs_f64();
+    let mut starts = Starts::new([Time::ZERO; SIDE], motion, &along);
+    for rows in samples.chunks_exact_mut(SIDE * transmissions) {
+        if let Some(served) = &mut served {
+            starts = Starts::new(from_fn(|_| served.next().unwrap_or(Time::ZERO)), motion, &along);
+        }
+        normals.fill(&mut parts);
+        shadowing.walk_anew(motion.speed_mps * spacing_s, &starts.correlations_m, &mut shadows);
+        let walks = shadows.chunks_exact(transmissions + 1).zip(parts.as_chunks::<2>().0.chunks_exact(transmissions));
+        for ((packet, &start_m), (shadows, parts)) in starts.metres.iter().enumerate().zip(walks) {
             track.restart(start_m);
-            let correlation_m = (along.shadowing_correlation_m)(start_m);
-            shadowing.walk_anew(motion.speed_mps * spacing_s, correlation_m, &mut shadows);
-            normals.fill(&mut parts);
-            for (independent, part) in packets.independent.as_flattened_mut().iter_mut().zip(&parts) {
-                independent[packet] = half * f64::from(*part);
-            }
-            for (i, [direct_db, diffuse_db]) in packets.rays_db.iter_mut().enumerate() {
-                let (loo, _) = track.at(start_m + motion.speed_mps * (spacing_s * i as f64));
-                direct_db[packet] = loo.direct_db(shadows[i]);
-                diffuse_db[packet] = loo.multipath_db as f32;
+            let transmissions = packets.rays_db.iter_mut().zip(&mut packets.independent).zip(&distances_m);
+            for (((rays_db, independent), distance_m), (shadow, part)) in transmissions.zip(shadows.iter().zip(parts)) {
+                let (loo, _) = track.at(start_m + distance_m);
+                (rays_db[0][packet], rays_db[1][packet]) = (loo.direct_db(*shadow), loo.multipath_db as f32);
+                (independent[0][packet], independent[1][packet]) = (part[0], part[1]);
             }
         }
-        packets.find_gains();
-        for (packet, start) in starts.into_iter().enumerate() {
-            if constant.is_none() {
-                level = along.snr.cursor();
+        if level.is_none() {
+            for (packet, &start) in starts.at.iter().enumerate() {
+                let mut cursor = along.snr.cursor();
+                for (i, line_of_sight_db) in packets.line_of_sight_db.iter_mut().enumerate() {
+                    line_of_sight_db[packet] = cursor.at(start + spacing * i as u64);
+                }
             }
-            for (i, gains_db) in packets.gains_db.iter().enumerate() {
-                let line_of_sight = constant.map_or_else(|| level.at(start + spacing * i as u64), Db::get);
-                let snr = (line_of_sight + f64::from(gains_db[packet])).max(ERASED.get());
-                samples.push(qpsk::mutual_information(Db::new(snr)) as f32);
+        }
+        packets.find_information();
+        for (i, information) in packets.information.iter().enumerate() {
+            for (row, information) in rows.chunks_exact_mut(transmissions).zip(information) {
+                row[i] = *information;
             }
         }
     }
     TransmissionLaw { transmissions, samples }
+}
+
+/// When packets are sent, and what holds there.
+struct Starts {
+    at: [Time; SIDE],
+    metres: [f64; SIDE],
+    /// The correlation distances of the shadowing.
+    correlations_m: [f64; SIDE],
+}
+
+impl Starts {
+    fn new(at: [Time; SIDE], motion: Motion, along: &Along<'_>) -> Starts {
+        let metres = at.map(|start| motion.speed_mps * start.as_secs_f64());
+        Starts { at, metres, correlations_m: metres.map(along.shadowing_correlation_m) }
+    }
 }
 
 /// Packets whose gains are computed side by side, in registers as wide as the processor has them.
@@ -99,41 +117,50 @@ struct Packets {
     mixing: Vec<Vec<f64>>,
     /// The phase of the direct ray.
     phasors: Vec<Phasor>,
-    /// Complex normal numbers: real and imaginary parts.
-    independent: Vec<[[f64; SIDE]; 2]>,
+    /// Real and imaginary parts of the independent numbers, standard normal.
+    independent: Vec<[[f32; SIDE]; 2]>,
     /// The powers of the direct ray with its shadowing, and of the multipath, in decibels.
     rays_db: Vec<[[f32; SIDE]; 2]>,
-    /// Power gains relative to a line of sight, in decibels.
-    gains_db: Vec<[f32; SIDE]>,
+    /// Es/N0 of the line of sight, in decibels.
+    line_of_sight_db: Vec<[f64; SIDE]>,
+    /// The mutual information for each coded bit.
+    information: Vec<[f32; SIDE]>,
 }
 
 impl Packets {
-    fn find_gains(&mut self) {
-        for (i, (weights, phasor)) in self.mixing.iter().zip(&self.phasors).enumerate() {
-            gains_db(weights, &self.independent, &self.rays_db[i], *phasor, &mut self.gains_db[i]);
+    fn find_information(&mut self) {
+        let mut snrs = [0.0; SIDE];
+        for (i, information) in self.information.iter_mut().enumerate() {
+            let (weights, phasor) = (&self.mixing[i], self.phasors[i]);
+            find_snrs(weights, &self.independent, &self.rays_db[i], phasor, &self.line_of_sight_db[i], &mut snrs);
+            qpsk::mutual_information_of_many(&snrs, information);
         }
     }
 }
 
-/// The gains of packets at one transmission. The rounding is the same in registers of any width.
+/// Es/N0 of packets at one transmission, in decibels. The rounding is the same in registers of any width.
 #[multiversion(targets("x86_64+avx2"))]
-fn gains_db(
+fn find_snrs(
     weights: &[f64],
-    independent: &[[[f64; SIDE]; 2]],
+    independent: &[[[f32; SIDE]; 2]],
     [direct_db, diffuse_db]: &[[f32; SIDE]; 2],
     phasor: Phasor,
-    gains_db: &mut [f32; SIDE],
+    line_of_sight_db: &[f64; SIDE],
+    snrs_db: &mut [f64; SIDE],
 ) {
+    // Each part of a complex number of variance 1 has a variance of a half.
+    let deviation = 0.5_f64.sqrt();
     let mut multipath = [[0.0; SIDE]; 2];
     for (weight, parts) in weights.iter().zip(independent) {
         for (sum, part) in multipath.as_flattened_mut().iter_mut().zip(parts.as_flattened()) {
-            *sum += weight * part;
+            *sum += weight * (deviation * f64::from(*part));
         }
     }
     for packet in 0..SIDE {
         let amplitudes = (amplitude(direct_db[packet]), amplitude(diffuse_db[packet]));
         let multipath = [multipath[0][packet] as f32, multipath[1][packet] as f32];
-        gains_db[packet] = gain_db(amplitudes, multipath, phasor);
+        let gain_db = f64::from(gain_db(amplitudes, multipath, phasor));
+        snrs_db[packet] = (line_of_sight_db[packet] + gain_db).max(ERASED.get());
     }
 }
 

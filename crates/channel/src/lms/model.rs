@@ -1,6 +1,7 @@
 //! The common part of the land mobile satellite models: from parameters and motion to channels.
 
 use std::fmt;
+use std::num::NonZero;
 use std::sync::Arc;
 
 use rand::Rng;
@@ -173,7 +174,7 @@ impl<S: Site> FadingModel<S> {
         let multipath = Multipath::new(Arc::clone(&self.multipath), streams("multipath"));
         Box::new(FadingChannel {
             series: Series::new(track, shadowing, multipath, self.motion),
-            step: self.motion.step,
+            step: NonZero::new(self.motion.step.as_nanos()).expect("samples take time"),
             level,
             site: self.site(),
             held: (Time::MAX, 0.0),
@@ -251,7 +252,8 @@ impl<S: Site> ChannelModel for FadingModel<S> {
 
 struct FadingChannel<S: Site, L> {
     series: Series<S::Track>,
-    step: Duration,
+    /// The time of a sample in nanoseconds.
+    step: NonZero<u64>,
     level: L,
     site: &'static S,
     /// The gain that was read last, in decibels, and when its sample begins.
@@ -263,14 +265,14 @@ impl<S: Site, L> FadingChannel<S, L> {
     #[inline(always)]
     fn gain_db(&mut self, now: Time) -> f64 {
         let (begin, gain_db) = self.held;
-        if now >= begin && now.since(begin) < self.step { gain_db } else { self.another_gain_db(now) }
+        if now >= begin && now.since(begin).as_nanos() < self.step.get() { gain_db } else { self.another_gain_db(now) }
     }
 
     #[inline(never)]
     fn another_gain_db(&mut self, now: Time) -> f64 {
-        let index = now.as_nanos() / self.step.as_nanos();
+        let index = now.as_nanos() / self.step;
         let gain_db = self.series.sample(index).gain_db;
-        self.held = (Time::from_nanos(index * self.step.as_nanos()), gain_db);
+        self.held = (Time::from_nanos(index * self.step.get()), gain_db);
         gain_db
     }
 }
@@ -290,7 +292,7 @@ impl<S: Site, L: Level> Channel for FadingChannel<S, L> {
 
     fn observe(&mut self, now: Time) -> Observation {
         // A sample may be read again.
-        let sample = self.series.sample(now.as_nanos() / self.step.as_nanos());
+        let sample = self.series.sample(now.as_nanos() / self.step);
         Observation {
             attenuation: Some(Db::new(-sample.gain_db)),
             state: Some(self.site.state_name(sample.state)),

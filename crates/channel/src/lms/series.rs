@@ -44,7 +44,8 @@ pub(crate) struct Series<T> {
     multipath: Multipath,
     rays: Rays,
     step_m: f64,
-    cycles: f64,
+    /// Turns of the direct ray in a step.
+    turns: f64,
     /// The indices of the block's first sample, and of the first sample after it.
     begin: u64,
     end: u64,
@@ -68,7 +69,7 @@ impl<T: Track> Series<T> {
             shadowing,
             multipath,
             step_m: motion.step_m(),
-            cycles: motion.cycles(),
+            turns: motion.cycles() * DIRECT_DOPPLER,
             rays: Rays::default(),
             begin: 0,
             end,
@@ -80,7 +81,7 @@ impl<T: Track> Series<T> {
     pub(crate) fn sample(&mut self, index: u64) -> Sample {
         let steps = index as i64 as f64; // as a signed number, with fewer instructions
         let metres = steps * self.step_m;
-        let phasor = shared::phasor(steps * self.cycles * DIRECT_DOPPLER);
+        let phasor = shared::phasor(steps * self.turns);
         if index >= self.end || !self.shadowing.has_come(index) || !self.track.has_come(metres) {
             self.advance(index, metres);
         }

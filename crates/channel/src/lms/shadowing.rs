@@ -122,19 +122,22 @@ impl Shadowing {
         }
     }
 
-    /// Overwrites `numbers` with the values at successive steps, of which the first is independent of all before. Not
-    /// for a process that is asked with [`Shadowing::after`].
-    pub(crate) fn walk_anew(&mut self, step_m: f64, correlation_m: f64, numbers: &mut [f32]) {
-        if self.step.ratio != step_m / correlation_m {
-            self.step = ShadowingStep::new(step_m, correlation_m);
-        }
+    /// Overwrites `numbers` with walks of the same length, each under one of the `correlations_m`: the values at
+    /// successive steps, of which the first is independent of all before. Not for a process that is asked with
+    /// [`Shadowing::after`].
+    pub(crate) fn walk_anew(&mut self, step_m: f64, correlations_m: &[f64], numbers: &mut [f32]) {
         self.normals.fill(numbers);
-        let ShadowingStep { memory, innovation, .. } = self.step;
-        let Some((&mut start, steps)) = numbers.split_first_mut() else { return };
-        let mut value = start;
-        for number in steps {
-            value = memory * value + innovation * *number;
-            *number = value;
+        let steps = numbers.len() / correlations_m.len();
+        for (correlation_m, walk) in correlations_m.iter().zip(numbers.chunks_exact_mut(steps)) {
+            if self.step.ratio != step_m / correlation_m {
+                self.step = ShadowingStep::new(step_m, *correlation_m);
+            }
+            let ShadowingStep { memory, innovation, .. } = self.step;
+            let mut value = walk[0];
+            for number in &mut walk[1..] {
+                value = memory * value + innovation * *number;
+                *number = value;
+            }
         }
     }
 }
@@ -170,11 +173,13 @@ mod tests {
     fn a_walk_anew_begins_with_the_next_number() {
         let mut shadowing = Shadowing::new(0.05, 1.5, streams(3)("shadowing"));
         let mut skipped = 1; // the value at the start
-        for steps in [1, 5, 300, 0, 2] {
-            let mut values = vec![0.0; steps];
-            shadowing.walk_anew(0.05, 1.5, &mut values);
-            assert!(values.iter().copied().eq(recursion(3, skipped, steps)), "{steps} steps");
-            skipped += steps;
+        for steps in [1, 5, 300, 2] {
+            let mut walks = vec![0.0; 2 * steps];
+            shadowing.walk_anew(0.05, &[1.5; 2], &mut walks);
+            for walk in walks.chunks_exact(steps) {
+                assert!(walk.iter().copied().eq(recursion(3, skipped, steps)), "{steps} steps");
+                skipped += steps;
+            }
         }
     }
 

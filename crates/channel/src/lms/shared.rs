@@ -2,9 +2,9 @@
 //! ray.
 
 use std::cell::{Cell, RefCell};
-use std::f64::consts::PI;
 
 use super::fft::Complexes;
+use crate::elementary::after_turns;
 
 /// The sine and cosine of the direct ray's phase, after some turns.
 #[derive(Clone, Copy, Debug)]
@@ -15,39 +15,29 @@ pub(crate) struct Phasor {
 
 impl Phasor {
     pub(crate) fn after(turns: f64) -> Phasor {
-        // Turns are not negative: cutting them off is their floor, without a call.
-        let (sin, cos) = libm::sincos(2.0 * PI * (turns - turns as u64 as f64));
-        Phasor { sin: sin as f32, cos: cos as f32 }
+        let (sin, cos) = after_turns(turns);
+        Phasor { sin, cos }
     }
 }
 
-struct Shared {
-    space: RefCell<[Complexes; 3]>,
-    /// Turns, and the phase after them.
-    last: Cell<(f64, Phasor)>,
-}
-
 thread_local! {
-    static SHARED: Shared = const {
-        Shared {
-            space: RefCell::new([Complexes::NONE; 3]),
-            last: Cell::new((0.0, Phasor { sin: 0.0, cos: 1.0 })),
-        }
-    };
+    static SPACE: RefCell<[Complexes; 3]> = const { RefCell::new([Complexes::NONE; 3]) };
+    /// Turns, and the phase after them; by itself, because what needs no destructor is read without a test.
+    static LAST: Cell<(f64, Phasor)> = const { Cell::new((0.0, Phasor { sin: 0.0, cos: 1.0 })) };
 }
 
 /// Lends complex numbers, as many as the caller makes them, of any content.
 pub(super) fn with_space<T>(work: impl FnOnce(&mut [Complexes; 3]) -> T) -> T {
-    SHARED.with(|shared| work(&mut shared.space.borrow_mut()))
+    SPACE.with(|space| work(&mut space.borrow_mut()))
 }
 
 /// As [`Phasor::after`]: users mostly move alike and are asked one after the other at an instant, so it was often
 /// computed just before.
 #[inline(always)]
 pub(super) fn phasor(turns: f64) -> Phasor {
-    SHARED.with(|shared| {
-        let (known, phasor) = shared.last.get();
-        if known == turns { phasor } else { another(turns, &shared.last) }
+    LAST.with(|last| {
+        let (known, phasor) = last.get();
+        if known == turns { phasor } else { another(turns, last) }
     })
 }
 

@@ -4,7 +4,7 @@ use rand::Rng;
 use units::chance::unit_interval;
 
 use super::course::Course;
-use super::parameters::{Loo, ParameterSet};
+use super::parameters::{FadingState, Loo, ParameterSet};
 
 /// Loo's parameters along a user's course.
 pub(crate) trait Track: Send {
@@ -40,8 +40,11 @@ pub(crate) trait Track: Send {
 /// ramp; the next step of the chain is the new set's.
 pub(crate) struct MarkovTrack {
     course: Course<ParameterSet>,
-    /// The leg of the last of `frames`, and the end of its frame, possibly in a later leg.
+    /// The leg of the last of `frames`, its end and its parameters.
     leg: usize,
+    leg_end: f64,
+    set: &'static ParameterSet,
+    /// The end of the last frame, possibly in a later leg.
     frame_end: f64,
     /// Half a transition, the same for all sets of an environment.
     half: f64,
@@ -65,8 +68,9 @@ pub(crate) struct MarkovTrack {
 struct StateFrame {
     start: f64,
     end: f64,
+    /// The state, and its index.
+    fading: &'static FadingState,
     state: usize,
-    loo: Loo,
 }
 
 impl Track for MarkovTrack {
@@ -91,15 +95,17 @@ impl Track for MarkovTrack {
 
     fn restart(&mut self, metres: f64) {
         let leg = self.course.leg_at(metres);
+        if self.leg != leg {
+            self.enter_leg(leg);
+        }
         if self.shares_of_distance.0 != leg {
-            self.shares_of_distance = (leg, self.course.legs()[leg].1.shares_of_distance());
+            self.shares_of_distance = (leg, self.set.shares_of_distance());
         }
         let state = pick(&self.shares_of_distance.1, &mut *self.rng);
-        let frame = self.course.legs()[leg].1.states[state].frame_m;
+        let frame = self.set.states[state].frame_m;
         // The window opens at a uniformly distributed position of its first frame.
         let start = metres - self.half - frame * unit_interval(self.rng.next_u64());
         self.frames.clear();
-        self.leg = leg;
         self.frame_end = start + frame;
         self.push(start, state);
         self.enter_piece(metres);
@@ -111,8 +117,10 @@ impl MarkovTrack {
     pub(crate) fn new(course: Course<ParameterSet>, rng: Box<dyn Rng + Send>) -> MarkovTrack {
         let set = course.legs()[0].1;
         let mut track = MarkovTrack {
-            course,
             leg: 0,
+            leg_end: course.end(0),
+            set,
+            course,
             frame_end: 0.0,
             half: set.transition_m / 2.0,
             shares_of_distance: (0, set.shares_of_distance()),
@@ -141,37 +149,41 @@ impl MarkovTrack {
         }
         let (first, last) = (self.frames[0], self.back());
         self.from = metres;
-        self.until = (first.end + half).min(last.end - half);
+        self.until = lower(first.end + half, last.end - half);
         if half == 0.0 {
-            (self.value, self.slope) = (first.loo, Loo::default());
+            (self.value, self.slope) = (first.fading.loo, Loo::default());
             return;
         }
         // The sum over the whole window is computed each time, so that rounding errors do not accumulate.
-        let share = |frame: &StateFrame| (frame.end.min(metres + half) - frame.start.max(metres - half)) / (2.0 * half);
-        self.value = self.frames.iter().fold(Loo::default(), |sum, frame| sum.plus(share(frame), frame.loo));
-        self.slope = Loo::default().plus(1.0 / (2.0 * half), last.loo).plus(-1.0 / (2.0 * half), first.loo);
+        let (back, ahead, width) = (metres - half, metres + half, 2.0 * half);
+        let share = |frame: &StateFrame| (lower(frame.end, ahead) - higher(frame.start, back)) / width;
+        self.value = self.frames.iter().fold(Loo::default(), |sum, frame| sum.plus(share(frame), frame.fading.loo));
+        self.slope = Loo::default().plus(1.0 / width, last.fading.loo).plus(-1.0 / width, first.fading.loo);
     }
 
     /// Appends the next frame, or the next part of a frame that extends into another leg.
+    #[inline(always)]
     fn push_next(&mut self) {
         let StateFrame { end, mut state, .. } = self.back();
-        if self.course.end(self.leg) <= end {
-            self.leg += 1;
+        if self.leg_end <= end {
+            self.enter_leg(self.leg + 1);
         }
         if self.frame_end <= end {
-            state = pick(&self.set().states[state].next, &mut *self.rng);
-            self.frame_end = end + self.set().states[state].frame_m;
+            state = pick(&self.set.states[state].next, &mut *self.rng);
+            self.frame_end = end + self.set.states[state].frame_m;
         }
         self.push(end, state);
     }
 
+    #[inline(always)]
     fn push(&mut self, start: f64, state: usize) {
-        let end = self.frame_end.min(self.course.end(self.leg));
-        self.frames.push(StateFrame { start, end, state, loo: self.set().states[state].loo });
+        let end = lower(self.frame_end, self.leg_end);
+        self.frames.push(StateFrame { start, end, state, fading: &self.set.states[state] });
     }
 
-    fn set(&self) -> &'static ParameterSet {
-        self.course.legs()[self.leg].1
+    #[cold]
+    fn enter_leg(&mut self, leg: usize) {
+        (self.leg, self.leg_end, self.set) = (leg, self.course.end(leg), self.course.legs()[leg].1);
     }
 
     /// Finds the state at `metres`, in the window.
@@ -184,6 +196,18 @@ impl MarkovTrack {
     fn back(&self) -> StateFrame {
         self.frames[self.frames.len() - 1]
     }
+}
+
+/// As `f64::min`, which would also look for values that are no numbers.
+#[inline(always)]
+fn lower(a: f64, b: f64) -> f64 {
+    if a < b { a } else { b }
+}
+
+/// As `f64::max`; see [`lower`].
+#[inline(always)]
+fn higher(a: f64, b: f64) -> f64 {
+    if a > b { a } else { b }
 }
 
 /// An index drawn with the given probabilities.
@@ -238,6 +262,31 @@ mod tests {
                 let share = *count as f64 / WAYS as f64;
                 let error = (expected * (1.0 - expected) / WAYS as f64).sqrt();
                 assert!((share - expected).abs() < 4.0 * error, "at {metres} m: {share} against {expected}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_new_way_starts_under_the_set_that_applies_there() {
+        let sets = [40.0, 80.0].map(|elevation| ParameterSet::find(Environment::Urban, elevation));
+        let legs = [(f64::NEG_INFINITY, sets[0]), (500.0, sets[1])];
+        let mut track = MarkovTrack::new(Course::of_legs(&legs), streams(7)("states"));
+        const WAYS: usize = 40_000;
+        let mut counts = [[0usize; 3]; 2];
+        for way in 0..2 * WAYS {
+            let metres = [100.0, 900.0][way % 2];
+            track.restart(metres);
+            counts[way % 2][track.at(metres).1] += 1;
+        }
+        for (counts, set) in counts.iter().zip(sets) {
+            for (&count, expected) in counts.iter().zip(set.shares_of_distance()) {
+                let share = count as f64 / WAYS as f64;
+                let error = (expected * (1.0 - expected) / WAYS as f64).sqrt();
+                assert!(
+                    (share - expected).abs() < 4.0 * error,
+                    "{} deg: {share} against {expected}",
+                    set.elevation_deg
+                );
             }
         }
     }

@@ -4,6 +4,7 @@ mod table;
 
 use std::f64::consts::LN_2;
 
+use multiversion::multiversion;
 use units::Db;
 
 use self::table::TABLE;
@@ -20,16 +21,50 @@ pub const BITS_PER_SYMBOL: f64 = 2.0;
 /// 1e-6. [`crate::ERASED`] gives 0 and [`crate::CLEAR`] gives 1.
 #[inline]
 pub fn mutual_information(snr: Db) -> f64 {
-    let steps = (snr.get() - LINES_FROM_DB) * (STEPS_PER_DB * LINES as f64);
+    let steps = steps_to(snr.get());
     if steps < 0.0 {
         return low_snr_limit(linear(snr));
     }
-    if steps >= (ENDS.len() - 1) as f64 {
-        return 1.0;
+    let index = steps as u32;
+    // Beyond the last line it is 1.
+    let Some(&[from, to]) = ENDS.get(index as usize..).and_then(|ends| ends.first_chunk()) else { return 1.0 };
+    let (from, to) = (f64::from(from), f64::from(to));
+    from + (to - from) * (steps - f64::from(index))
+}
+
+/// [`mutual_information`] at each of `snrs_db`, in decibels, in single precision.
+#[multiversion(targets("x86_64+avx2"))]
+pub(crate) fn mutual_information_of_many<const MANY: usize>(snrs_db: &[f64; MANY], information: &mut [f32; MANY]) {
+    const LAST: f64 = (ENDS.len() - 1) as f64;
+    // Loops of their own, for several at once. Steps outside of the table are replaced last.
+    let (mut indices, mut ends) = ([0; MANY], [[0.0; MANY]; 2]);
+    for (snr_db, index) in snrs_db.iter().zip(&mut indices) {
+        *index = steps_to(*snr_db).clamp(0.0, LAST - 1.0) as u32;
     }
-    let index = steps as u32 as usize;
-    let (from, to) = (f64::from(ENDS[index]), f64::from(ENDS[index + 1]));
-    from + (to - from) * (steps - index as f64)
+    for (number, index) in indices.iter().enumerate() {
+        let index = (*index as usize).min(ENDS.len() - 2);
+        (ends[0][number], ends[1][number]) = (ENDS[index], ENDS[index + 1]);
+    }
+    let mut outside = false;
+    for number in 0..MANY {
+        let steps = steps_to(snrs_db[number]);
+        let (from, to) = (f64::from(ends[0][number]), f64::from(ends[1][number]));
+        information[number] = (from + (to - from) * (steps - f64::from(indices[number]))) as f32;
+        outside |= !(0.0..LAST).contains(&steps);
+    }
+    if outside {
+        for (snr_db, information) in snrs_db.iter().zip(information) {
+            if !(0.0..LAST).contains(&steps_to(*snr_db)) {
+                *information = mutual_information(Db::new(*snr_db)) as f32;
+            }
+        }
+    }
+}
+
+/// The steps of [`ENDS`] up to a signal-to-noise ratio.
+#[inline(always)]
+fn steps_to(snr_db: f64) -> f64 {
+    (snr_db - LINES_FROM_DB) * (STEPS_PER_DB * LINES as f64)
 }
 
 /// Probability of an error in an uncoded bit, `Q(sqrt(Es/N0))` (Proakis, Digital Communications, section 4.3).
@@ -137,6 +172,16 @@ mod tests {
         for (db, expected) in (-10..).zip(INFORMATION_PER_SYMBOL) {
             let symbol = 2.0 * mutual_information(Db::new(f64::from(db)));
             assert!((symbol - expected).abs() < 6e-6, "{db} dB: {symbol} against {expected}");
+        }
+    }
+
+    #[test]
+    fn many_are_those_of_each() {
+        for first in (-60..30).chain([-300, 300]) {
+            let snrs_db: [f64; 64] = std::array::from_fn(|number| f64::from(first) + number as f64 / 7.0);
+            let mut many = [0.0; 64];
+            mutual_information_of_many(&snrs_db, &mut many);
+            assert_eq!(many, snrs_db.map(|snr_db| mutual_information(Db::new(snr_db)) as f32), "from {first} dB on");
         }
     }
 

@@ -97,19 +97,20 @@ pub fn transmission_sizes(block: &Block, targets: &[f64], law: &TransmissionLaw)
     let mut sizes = Vec::with_capacity(targets.len() + 1);
     let mut sent = 0;
     for (transmission, &target) in targets.iter().enumerate() {
-        for ((missing, received), row) in missing.iter_mut().zip(&received).zip(rows.clone()) {
+        let before = sizes.last().map(|&size| (transmission - 1, f64::from(size)));
+        for ((missing, received), row) in missing.iter_mut().zip(&mut received).zip(rows.clone()) {
+            if let Some((before, size)) = before {
+                *received += size * f64::from(row[before]);
+                if block.decodes(f64::from(sent), *received) {
+                    *received = f64::INFINITY;
+                }
+            }
             *missing = block.missing(f64::from(sent), *received, f64::from(row[transmission]));
         }
         let (wanted, left) = (quantile(&mut missing, target).ceil(), block.coded_bits - sent);
         let share = left.div_ceil((targets.len() + 1 - transmission) as u32);
         let size = if wanted > f64::from(left) { share } else { wanted as u32 };
         sent += size;
-        for (received, row) in received.iter_mut().zip(rows.clone()) {
-            *received += f64::from(size) * f64::from(row[transmission]);
-            if block.decodes(f64::from(sent), *received) {
-                *received = f64::INFINITY;
-            }
-        }
         sizes.push(size);
     }
     sizes.push(block.coded_bits - sent);
