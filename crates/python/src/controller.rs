@@ -464,6 +464,7 @@ impl Controller {
             paces: pacing_rate.is_some(),
             timer: poll_timeout.is_some(),
             probes: false,
+            advances_only: false,
         };
         let view = View { window: 0.0, threshold: 0.0 };
         let event = Event { now: Time::ZERO, event: congestion::Event::TimedOut, view };

@@ -173,6 +173,8 @@ pub struct Needs {
     pub timer: bool,
     /// The controller has probes sent ([`CongestionController::poll_probes`]) instead of a slow start.
     pub probes: bool,
+    /// An acknowledgment that acknowledges nothing cumulatively changes nothing at the controller: it need not be told.
+    pub advances_only: bool,
 }
 
 /// The rules of a window.

@@ -18,7 +18,8 @@ use self::rfc9438::Rfc9438;
 use self::version21::Version21;
 use super::hystart::SlowStart;
 use super::{
-    AckSample, CongestionController, Event, HyStart, Kind, Profile, Standard, Start, Window, check_beta, window_share,
+    AckSample, CongestionController, Event, HyStart, Kind, Needs, Profile, Standard, Start, Window, check_beta,
+    window_share,
 };
 
 /// A window that grows as a cubic of the time since the last loss, at least as fast as Reno's (RFC 9438).
@@ -181,6 +182,10 @@ impl CongestionController for Cubic {
 
     fn window_mut(&mut self) -> &mut Window {
         &mut self.window
+    }
+
+    fn needs(&self) -> Needs {
+        Needs { advances_only: matches!(self.growth, Growth::Version21(_)), ..Needs::default() }
     }
 
     /// Version 2.1 leaves nothing of a recovery's end to the sender: the window is at the threshold.

@@ -56,6 +56,36 @@ fn resolved_is_complete() {
     }
 }
 
+/// A controller that is told only of acknowledgments that advance would do nothing at others.
+#[test]
+fn what_does_not_advance_changes_nothing_at_those_that_do_not_ask_for_it() {
+    let mut found = 0;
+    let all = CongestionConfig::ALL.iter().flat_map(|kind| Profile::ALL.map(|profile| (kind, profile)));
+    for (kind, profile) in all {
+        let config = config(kind).resolved(profile);
+        let [mut told, mut untold] = [(); 2].map(|()| Drive::new(config.entry(), 10, RTT));
+        if !told.rig.needs.advances_only {
+            continue;
+        }
+        found += 1;
+        for step in 0..2000 {
+            for drive in [&mut told, &mut untold] {
+                drive.now += RTT / 20;
+                drive.ack(1);
+                if step % 300 == 299 {
+                    drive.lose();
+                }
+            }
+            for state in [CongestionState::Open, CongestionState::Disorder, CongestionState::Recovery] {
+                let duplicate = AckSample { delivered: 1, state, may_grow: false, ..told.sample(0) };
+                told.handle(&duplicate);
+            }
+            assert_eq!(told.window(), untold.window(), "{kind}, step {step}");
+        }
+    }
+    assert!(found > 0, "some controller asks for advances only");
+}
+
 #[test]
 fn slow_start_is_monotone_and_opens_from_the_initial_window() {
     every(|kind, mut drive| {

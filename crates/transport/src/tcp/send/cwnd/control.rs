@@ -57,6 +57,12 @@ impl Control {
         self.needs.rates
     }
 
+    /// Whether the controller is told only of acknowledgments that advance.
+    #[inline]
+    pub fn wants_advances_only(&self) -> bool {
+        self.needs.advances_only
+    }
+
     /// Whether the controller has probes sent.
     #[inline]
     pub fn wants_probes(&self) -> bool {
@@ -71,7 +77,7 @@ impl Control {
 
     /// Whether the controller takes part in more than acknowledgments and events.
     pub fn is_asked(&self) -> bool {
-        let Needs { drives: _, rates, sent, paces, timer, probes } = self.needs;
+        let Needs { drives: _, rates, sent, paces, timer, probes, advances_only: _ } = self.needs;
         rates || sent || paces || timer || probes
     }
 

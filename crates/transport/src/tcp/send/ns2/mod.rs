@@ -22,6 +22,7 @@ use super::scoreboard::slot::{ONCE_SACKED, RETRANSMITTED, SACKED, Slot};
 use super::{Ack, Sender, echo_age};
 use crate::congestion::{AckSample, Cause};
 use crate::state::CongestionState;
+use crate::tcp::SackBlocks;
 use crate::tcp::config::{Dupthresh, RtoRestart};
 use crate::tcp::info::Counters;
 
@@ -37,6 +38,8 @@ struct Ns2News {
     rtt: Option<Duration>,
     /// When the newest segment was sent that this acknowledgment is the first to report; `None` by Karn's rule.
     told: Option<Time>,
+    /// The same, of what a block is the first to report.
+    told_by_block: Option<Time>,
 }
 
 /// The burst that the end of a recovery may send.
@@ -44,6 +47,7 @@ const MOST_BURST: u32 = 3;
 
 impl Sender {
     /// As [`Sender::handle_ack`].
+    #[inline(never)]
     pub(super) fn handle_as_ns2(&mut self, now: Time, ack: &Ack, counters: &mut Counters) {
         let una = self.board.una();
         if ack.ack < una {
@@ -57,10 +61,10 @@ impl Sender {
         let before = self.before();
         self.update_window(now, ack);
         self.board.move_una(ack.ack);
-        let mut news = self.clean(now, counters);
+        let mut news = if ack.ack > una { self.clean(now, counters) } else { Ns2News::default() };
         self.read_blocks_as_ns2(now, ack, &mut news);
         self.measure_as_ns2(now, ack);
-        if let Some(sent_at) = news.told {
+        if let Some(sent_at) = news.told_by_block.or(news.told) {
             counters.count_rtt(now.since(sent_at));
         }
         if news.acked > 0 {
@@ -121,6 +125,7 @@ impl Sender {
     }
 
     /// Takes out what is acknowledged cumulatively.
+    #[inline(never)]
     fn clean(&mut self, now: Time, counters: &mut Counters) -> Ns2News {
         let (mut news, mut told, mut again) = (Ns2News::default(), None, false);
         while let Some((number, slot)) = self.board.acknowledged() {
@@ -152,37 +157,69 @@ impl Sender {
     }
 
     /// Takes in blocks, and what follows from them: losses and arrivals in the order of their slots.
+    #[inline(always)]
     fn read_blocks_as_ns2(&mut self, now: Time, ack: &Ack, news: &mut Ns2News) {
         let Dupthresh::Fixed(distance) = self.settings.dupthresh else { return };
         if ack.sack.is_empty() && !news.thorough {
             return;
         }
         let anew = self.settings.transmit_fin && self.awaits_fin_and_last();
+        if let Some(ns2) = &mut self.ns2
+            && ns2.is_next(self.board.high_sacked())
+            && let Some((number, slot)) = self.board.mark_lengthened(ack.sack)
+        {
+            let judged = ns2.judge_next(&self.board, number, distance, anew);
+            news.lost |= !judged.lost.is_empty();
+            judged.lost.iter().for_each(|&number| self.lose(now, number));
+            self.note_arrived(now, number, &slot, news);
+            if let Some(ns2) = &mut self.ns2 {
+                ns2.give_back(judged);
+            }
+        } else {
+            self.read_any_blocks_as_ns2(now, ack.sack, distance, anew, news);
+        }
+    }
+
+    /// As [`Sender::read_blocks_as_ns2`], of any blocks.
+    #[inline(never)]
+    fn read_any_blocks_as_ns2(
+        &mut self,
+        now: Time,
+        blocks: &SackBlocks,
+        distance: u32,
+        anew: bool,
+        news: &mut Ns2News,
+    ) {
+        let [blocks, _] = self.board.keep_blocks(blocks);
         let Some(ns2) = &mut self.ns2 else { return };
-        let judged = ns2.judge(&self.board, ack.sack, distance, news.thorough, anew);
-        news.sacked |= !judged.arrived.is_empty();
+        let judged = ns2.judge(&self.board, &blocks, distance, news.thorough, anew);
         news.lost |= !judged.lost.is_empty();
         let mut lost = judged.lost.iter().copied().peekable();
-        let mut told = None;
         for &number in &judged.arrived {
             while let Some(number) = lost.next_if(|&lost| lost < number) {
                 self.lose(now, number);
             }
             let slot = *self.board.get(number);
-            if !slot.was_retransmitted() && !slot.is(ONCE_SACKED) {
-                told = told.max(Some(slot.sent_at));
-            }
-            self.note_delivered(now, number, &slot, true);
             self.board.mark_sacked(number);
-            self.totals.delivered += 1;
+            self.note_arrived(now, number, &slot, news);
         }
-        news.told = told.or(news.told);
         for number in lost {
             self.lose(now, number);
         }
         if let Some(ns2) = &mut self.ns2 {
             ns2.give_back(judged);
         }
+    }
+
+    /// Notes that a block newly covers slot `number`.
+    #[inline(always)]
+    fn note_arrived(&mut self, now: Time, number: u64, slot: &Slot, news: &mut Ns2News) {
+        if !slot.was_retransmitted() && !slot.is(ONCE_SACKED) {
+            news.told_by_block = news.told_by_block.max(Some(slot.sent_at));
+        }
+        self.note_delivered(now, number, slot, true);
+        news.sacked = true;
+        self.totals.delivered += 1;
     }
 
     /// With timestamps every acknowledgment gives a round-trip time, otherwise that of the segment that is timed. The
@@ -204,6 +241,9 @@ impl Sender {
     /// Tells the controller, which opens the window outside of a recovery.
     #[inline(always)]
     fn control_as_ns2(&mut self, now: Time, before: &Before, news: &Ns2News) {
+        if news.acked == 0 && self.cwnd.control.wants_advances_only() {
+            return;
+        }
         let sample = AckSample {
             may_grow: news.acked > 0 && self.cwnd.state() != CongestionState::Recovery,
             window_limited: before.in_flight >= self.cwnd.window().size,

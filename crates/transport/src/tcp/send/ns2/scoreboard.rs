@@ -8,7 +8,7 @@ use units::Time;
 
 use crate::tcp::SackBlocks;
 use crate::tcp::send::scoreboard::Scoreboard;
-use crate::tcp::send::scoreboard::slot::LOST;
+use crate::tcp::send::scoreboard::slot::{LOST, Slot};
 
 /// See the module.
 #[derive(Debug, Default)]
@@ -63,6 +63,8 @@ impl Ns2 {
     /// Goes through the slots below the highest that has arrived, in order: those that a block covers have arrived,
     /// others may be lost. Of the slots it looks at those only of which that may be new, unless it is to be
     /// `thorough`; at those that were judged before too if `anew`.
+    ///
+    /// `blocks` are of outstanding data.
     pub fn judge(
         &mut self,
         board: &Scoreboard,
@@ -71,10 +73,9 @@ impl Ns2 {
         mut thorough: bool,
         anew: bool,
     ) -> Judged {
-        let (una, nxt) = (board.una(), board.nxt());
         let mut covered = [const { 0..0 }; SackBlocks::MAX];
         let mut count = 0;
-        for &(start, end) in blocks.as_slice().iter().filter(|block| block.0 >= una && block.1 <= nxt) {
+        for &(start, end) in blocks.as_slice() {
             covered[count] = board.within(start, end);
             count += 1;
         }
@@ -104,17 +105,54 @@ impl Ns2 {
         }
         thorough |= !answers.is_empty();
         let end = if thorough { self.forward } else { (last + 1).min(self.forward) * u64::from(last > 0) };
-        self.find_overtaken_copies(board, distance, &answers, end, &mut judged.lost);
-        self.find_newly_overtaken(board, distance, end, anew, &mut judged.lost);
-        judged.lost.sort_unstable();
-        for &number in &judged.lost {
-            self.copies.remove(number);
-        }
+        self.find_lost(board, distance, &answers, end, anew, &mut judged.lost);
         if thorough {
             self.judged = self.forward.saturating_sub(u64::from(distance));
         }
         self.answered = answers.last().map_or(self.answered, |answer| answer.1);
         judged
+    }
+
+    /// Whether slot `number` is the one behind the highest that has arrived, and the one before it has.
+    #[inline(always)]
+    pub fn is_next(&self, number: u64) -> bool {
+        number == self.forward && self.arrived.runs.back().is_some_and(|run| run.end == number)
+    }
+
+    /// As [`Ns2::judge`], of blocks that are those before, the first of them longer by slot `number`, which
+    /// [`Ns2::is_next`] and was sent once. That it has arrived is not in the answer.
+    #[inline(always)]
+    pub fn judge_next(&mut self, board: &Scoreboard, number: u64, distance: u32, anew: bool) -> Judged {
+        debug_assert!(self.is_next(number));
+        if let Some(run) = self.arrived.runs.back_mut() {
+            run.end += 1;
+        }
+        self.forward = number + 1;
+        let mut judged = std::mem::take(&mut self.lists);
+        self.find_lost(board, distance, &[], self.forward, anew, &mut judged.lost);
+        self.judged = self.forward.saturating_sub(u64::from(distance));
+        judged
+    }
+
+    /// Adds slots before `end` that are lost, in their order.
+    #[inline(always)]
+    fn find_lost(
+        &mut self,
+        board: &Scoreboard,
+        distance: u32,
+        answers: &[(u64, u64)],
+        end: u64,
+        anew: bool,
+        lost: &mut Vec<u64>,
+    ) {
+        self.find_overtaken_copies(board, distance, answers, end, lost);
+        self.find_newly_overtaken(board, distance, end, anew, lost);
+        if !lost.is_empty() {
+            lost.sort_unstable();
+            for &number in &*lost {
+                self.copies.remove(number);
+            }
+        }
     }
 
     /// Takes the lists of [`Ns2::judge`] back, for the next acknowledgment.
@@ -127,6 +165,7 @@ impl Ns2 {
     /// Adds retransmissions before `end` that are lost: something sent for the first time after one has arrived, or one
     /// so many later is answered. `answers` has what is answered from which slot on; before the first, it is what was
     /// answered last.
+    #[inline(always)]
     fn find_overtaken_copies(
         &self,
         board: &Scoreboard,
@@ -136,12 +175,32 @@ impl Ns2 {
         lost: &mut Vec<u64>,
     ) {
         let best = answers.iter().fold(self.answered, |best, answer| best.max(answer.1));
+        // If the oldest is not overtaken, none is.
+        let Some((copy, number)) = self.copies.oldest() else { return };
+        let slot = board.get(number);
+        let first = slot.is_in_flight_again() && !self.has_overtaken(slot) && copy + u64::from(distance) >= best;
+        if !first {
+            self.find_overtaken_by(best, board, distance, answers, end, lost);
+        }
+    }
+
+    /// As [`Ns2::find_overtaken_copies`], where `best` was answered.
+    #[inline(never)]
+    fn find_overtaken_by(
+        &self,
+        best: u64,
+        board: &Scoreboard,
+        distance: u32,
+        answers: &[(u64, u64)],
+        end: u64,
+        lost: &mut Vec<u64>,
+    ) {
         for (copy, number) in self.copies.iter() {
             let slot = board.get(number);
             if !slot.is_in_flight_again() {
                 continue;
             }
-            let overtaken = (self.forward as u32).wrapping_sub(slot.then) as i32 > 0;
+            let overtaken = self.has_overtaken(slot);
             if !overtaken && copy + u64::from(distance) >= best {
                 break; // as are all that were retransmitted later
             }
@@ -151,6 +210,12 @@ impl Ns2 {
                 lost.push(number);
             }
         }
+    }
+
+    /// Whether something sent for the first time after a retransmission has arrived.
+    #[inline(always)]
+    fn has_overtaken(&self, copy: &Slot) -> bool {
+        (self.forward as u32).wrapping_sub(copy.then) as i32 > 0
     }
 
     /// Adds slots before `end` that were sent once, are not taken for lost, and have one so many beyond them that
@@ -223,10 +288,16 @@ impl Arrived {
     }
 
     /// Calls `act` with the numbers of `range` that are in no run, in order.
-    pub fn each_missing(&self, range: Range<u64>, mut act: impl FnMut(u64)) {
-        if range.is_empty() {
-            return;
+    #[inline]
+    pub fn each_missing(&self, range: Range<u64>, act: impl FnMut(u64)) {
+        let all = |run: &Range<u64>| run.start <= range.start && range.end <= run.end;
+        if !(range.is_empty() || self.runs.back().is_some_and(all)) {
+            self.each_missing_between(range, act);
         }
+    }
+
+    #[inline(never)]
+    fn each_missing_between(&self, range: Range<u64>, mut act: impl FnMut(u64)) {
         let mut from = range.start;
         let first = self.runs.partition_point(|run| run.end <= range.start);
         for run in self.runs.range(first..).take_while(|run| run.start < range.end) {
@@ -265,6 +336,12 @@ impl Copies {
         Some(copy)
     }
 
+    /// The oldest retransmission, and its slot.
+    #[inline]
+    pub fn oldest(&self) -> Option<(u64, u64)> {
+        self.in_order.0.front().copied()
+    }
+
     /// Retransmissions and their slots, the oldest first.
     pub fn iter(&self) -> impl Iterator<Item = (u64, u64)> {
         self.in_order.0.iter().copied()
@@ -297,6 +374,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::tcp::send::scoreboard::Order;
 
     proptest! {
         #[test]
@@ -321,6 +399,128 @@ mod tests {
             let runs: Vec<_> = arrived.runs.iter().collect();
             prop_assert!(runs.windows(2).all(|pair| pair[0].end < pair[1].start), "{runs:?}");
         }
+    }
+
+    #[derive(Clone, Copy, Debug)]
+    enum Step {
+        Send(u64),
+        /// So many of the segments that wait for it are retransmitted.
+        Retransmit(u64),
+        /// So many segments more are acknowledged.
+        Acknowledge(u64),
+        /// The first block is longer by so many segments.
+        Lengthen(u64),
+        /// Another first block, which begins so many segments behind the highest that has arrived, of so many half
+        /// segments.
+        Begin(u64, u64),
+    }
+
+    fn steps() -> impl Strategy<Value = Vec<Step>> {
+        let step = prop_oneof![
+            2 => (1u64..6).prop_map(Step::Send),
+            2 => (1u64..3).prop_map(Step::Retransmit),
+            1 => (0u64..4).prop_map(Step::Acknowledge),
+            8 => prop_oneof![4 => Just(1u64), 1 => 0u64..4].prop_map(Step::Lengthen),
+            2 => (0u64..4, prop_oneof![3 => Just(2u64), 1 => 1u64..4]).prop_map(|(gap, half)| Step::Begin(gap, half)),
+        ];
+        prop::collection::vec(step, 1..120)
+    }
+
+    /// What is lost after each step, and the memory; blocks longer by a segment are read by the short way if `shortly`.
+    /// Also how often that was taken.
+    fn course(steps: &[Step], shortly: bool) -> (Vec<String>, u32) {
+        let (mut board, mut ns2) = (Scoreboard::new(1, 100, Order::Unknown, false), Ns2::default());
+        let (mut blocks, mut after, mut taken) = (Vec::<(u64, u64)>::new(), Vec::new(), 0);
+        let send = |board: &mut Scoreboard| _ = board.send(Time::ZERO, 100, false, 0);
+        (0..8).for_each(|_| send(&mut board));
+        for &step in steps {
+            match step {
+                Step::Send(count) => (0..count).for_each(|_| send(&mut board)),
+                Step::Retransmit(count) => {
+                    for number in (0..count).map_while(|_| board.next_lost()).collect::<Vec<_>>() {
+                        if !board.get(number).is_in_flight_again() {
+                            board.retransmit(Time::ZERO, number, 0, false);
+                            ns2.on_retransmission(number, board.in_flight());
+                        }
+                    }
+                }
+                Step::Acknowledge(count) => {
+                    board.move_una((board.una() + 100 * count).min(board.nxt()));
+                    while let Some((number, slot)) = board.acknowledged() {
+                        ns2.answered = ns2.copies.remove(number).map_or(ns2.answered, |copy| copy.max(ns2.answered));
+                        board.pop_front(&slot);
+                    }
+                    blocks.retain(|block| block.0 > board.una());
+                }
+                Step::Lengthen(count) => {
+                    if let Some(first) = blocks.first_mut() {
+                        first.1 = (first.1 + 100 * count).min(board.nxt());
+                    }
+                }
+                Step::Begin(count, halves) => {
+                    let start = blocks.iter().map(|block| block.1).max().unwrap_or(board.una()) + 100 * (count + 1);
+                    let end = start + 50 * halves;
+                    if end <= board.nxt() {
+                        blocks.insert(0, (start, end));
+                        blocks.truncate(3);
+                    }
+                }
+            }
+            let given: SackBlocks = blocks.iter().copied().collect();
+            if shortly
+                && ns2.is_next(board.high_sacked())
+                && let Some((number, _)) = board.mark_lengthened(&given)
+            {
+                let judged = ns2.judge_next(&board, number, 3, false);
+                judged.lost.iter().for_each(|&number| _ = board.mark_lost(number));
+                after.push(format!("{:?} {:?}", [number], judged.lost));
+                ns2.give_back(judged);
+                taken += 1;
+            } else {
+                let [given, _] = board.keep_blocks(&given);
+                let judged = ns2.judge(&board, &given, 3, false, false);
+                judged.lost.iter().for_each(|&number| _ = board.mark_lost(number));
+                judged.arrived.iter().for_each(|&number| board.mark_sacked(number));
+                after.push(format!("{:?} {:?}", judged.arrived, judged.lost));
+                ns2.give_back(judged);
+            }
+            ns2.arrived.forget_before(board.front_number());
+            board.check(false);
+            check_overtaken(&mut ns2, &board);
+            after.push(format!("{ns2:?} {:?}", board.slots.iter().collect::<Vec<_>>()));
+        }
+        (after, taken)
+    }
+
+    /// The oldest retransmission tells whether others are overtaken, had more arrived or been answered.
+    fn check_overtaken(ns2: &mut Ns2, board: &Scoreboard) {
+        let (forward, answered) = (ns2.forward, ns2.answered);
+        for (farther, later) in [(0, 0), (9, 0), (0, 9), (3, 3)] {
+            (ns2.forward, ns2.answered) = (forward + farther, answered + later);
+            let [mut found, mut all] = [const { Vec::new() }; 2];
+            ns2.find_overtaken_copies(board, 3, &[], u64::MAX, &mut found);
+            ns2.find_overtaken_by(ns2.answered, board, 3, &[], u64::MAX, &mut all);
+            assert_eq!(found, all, "{farther} farther, {later} later");
+        }
+        (ns2.forward, ns2.answered) = (forward, answered);
+    }
+
+    proptest! {
+        /// A block longer by a segment is judged as any blocks are.
+        #[test]
+        fn a_block_longer_by_a_segment_is_judged_as_any(steps in steps()) {
+            let (short, general) = (course(&steps, true).0, course(&steps, false).0);
+            for (step, (short, general)) in short.iter().zip(&general).enumerate() {
+                prop_assert_eq!(short, general, "step {}", step / 2);
+            }
+        }
+    }
+
+    /// The short way is taken.
+    #[test]
+    fn a_block_longer_by_a_segment_is_judged_by_itself() {
+        let steps = [Step::Begin(0, 2), Step::Lengthen(1), Step::Lengthen(1), Step::Lengthen(2), Step::Lengthen(1)];
+        assert_eq!(course(&steps, true).1, 3);
     }
 
     #[test]

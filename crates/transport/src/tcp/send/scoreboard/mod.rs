@@ -143,6 +143,12 @@ impl Scoreboard {
         self.counts
     }
 
+    /// Number after the highest slot that has arrived beyond a hole.
+    #[inline]
+    pub fn high_sacked(&self) -> u64 {
+        self.high_sacked
+    }
+
     /// Segments ever sent, again or not.
     #[inline]
     pub fn sent_total(&self) -> u64 {
@@ -390,12 +396,19 @@ impl Scoreboard {
         Some((number, slot))
     }
 
+    /// Keeps the blocks of an acknowledgment that are of outstanding data, for [`Scoreboard::mark_lengthened`].
+    /// Returns them, and those that were kept before.
+    #[inline(always)]
+    pub fn keep_blocks(&mut self, blocks: &SackBlocks) -> [SackBlocks; 2] {
+        let (una, nxt) = (self.una, self.nxt);
+        let valid = blocks.as_slice().iter().copied().filter(|&(start, end)| start >= una && end <= nxt).collect();
+        [valid, std::mem::replace(&mut **self.known.get_or_insert_default(), valid)]
+    }
+
     /// The parts of `blocks` that were not in the acknowledgment before, in ascending order.
     #[inline]
     pub fn news_of(&mut self, blocks: &SackBlocks) -> NewRanges {
-        let (una, nxt) = (self.una, self.nxt);
-        let valid = blocks.as_slice().iter().copied().filter(|&(start, end)| start >= una && end <= nxt).collect();
-        let known = std::mem::replace(&mut **self.known.get_or_insert_default(), valid);
+        let [valid, known] = self.keep_blocks(blocks);
         let mut ranges = NewRanges::default();
         for &(start, end) in valid.as_slice() {
             let mut at = start;
