@@ -3,9 +3,9 @@
 /// The nearest whole number, as `f64::round`, which is a call into a library.
 #[inline]
 pub(super) fn nearest(number: f64) -> i64 {
-    let integer_part = number as i64;
-    let rest = number - integer_part as f64;
-    integer_part + i64::from(rest >= 0.5) - i64::from(rest <= -0.5)
+    // With a half itself, the number below it would be rounded up.
+    const BELOW_HALF: f64 = 0.5_f64.next_down();
+    (number + BELOW_HALF.copysign(number)) as i64
 }
 
 #[cfg(test)]

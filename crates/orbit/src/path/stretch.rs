@@ -62,9 +62,9 @@ impl Stretch {
     pub fn delays(&self, now: Time) -> Option<(Duration, Option<Duration>)> {
         debug_assert!(now < self.until || self.until == Time::MAX, "{now} is not before {}", self.until);
         let share = now.since(self.from).as_nanos_f64() / self.length;
-        let at = |line: Line| {
-            Duration::from_nanos(line.begin.as_nanos().saturating_add_signed(nearest(line.change * share)))
-        };
+        // Between two delays, so without overflow.
+        let at =
+            |line: Line| Duration::from_nanos(line.begin.as_nanos().wrapping_add_signed(nearest(line.change * share)));
         Some((at(self.delay?), self.last_link.map(at)))
     }
 

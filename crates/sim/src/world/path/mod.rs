@@ -48,6 +48,8 @@ pub(super) struct LongPath {
     jitter: Option<(Jitter, [Generator; 2])>,
     /// One value for ever and without jitter, for the common case.
     constant: Option<Duration>,
+    /// By [`Direction`]: whether nothing but the trace and jitter decides when a packet arrives that finds a route.
+    traced: [bool; 2],
     /// By [`Direction`]: where in the trace of its delays the last packet was sent.
     stretches: [Stretch; 2],
     /// By [`Direction`].
@@ -73,14 +75,19 @@ impl LongPath {
         let measured = plan.trace.measured();
         let loses = measured.loss_down.is_some() || measured.loss_up.is_some();
         let rates = measured.rate_up.clone();
+        let service = Service::new(plan.trace.intervals(), config.entry().at_handover());
+        let lanes = [Lane::new(config), Lane::new(config)];
+        let traced = !loses && !lanes[0].has_queues();
+        let as_downlink = rates.is_none() && !service.has_interruptions() && std::ptr::eq(plan.uplink(), &*plan);
         LongPath {
             constant: plan.constant.filter(|_| jitter.is_none()),
+            traced: [traced, traced && as_downlink],
             jitter,
             stretches: [&*plan, plan.uplink()].map(|plan| plan.trace.stretch(Time::ZERO)),
-            lanes: [Lane::new(config), Lane::new(config)],
+            lanes,
             chances: loses.then_some(chances),
             rated: rates.map(|rates| RatedUplink::new(rates, config.entry().uplink_buffer())),
-            service: Service::new(plan.trace.intervals(), config.entry().at_handover()),
+            service,
             stranded: 0,
             plan,
         }
@@ -134,6 +141,24 @@ impl LongPath {
         if let Some(delay) = self.plan.constant {
             return Ok(Some((at, at + delay)));
         }
+        let stretch = &self.stretches[direction as usize];
+        if self.traced[direction as usize]
+            && stretch.holds(at)
+            && let Some((_, delay)) = self.plan.delays(stretch, at)
+        {
+            return Ok(Some((at, at + delay)));
+        }
+        self.enter_generally(direction, at, bytes)
+    }
+
+    /// As [`LongPath::enter`], whatever decides.
+    #[inline(never)]
+    fn enter_generally(
+        &mut self,
+        direction: Direction,
+        at: Time,
+        bytes: u32,
+    ) -> Result<Option<(Time, Time)>, PendingLoss> {
         let (entered, waits, delays) = self.next_sending(direction, at);
         if waits {
             self.lanes[direction as usize].wait(entered, bytes).map_err(|reason| PendingLoss { at, reason })?;
@@ -168,7 +193,6 @@ impl LongPath {
     }
 
     /// Whether chance lets a packet pass that is sent at `now`.
-    #[inline(always)]
     fn survives(&mut self, direction: Direction, now: Time) -> Result<(), PendingLoss> {
         let Some(chances) = &mut self.chances else { return Ok(()) };
         let measured = self.plan.trace.measured();
@@ -183,7 +207,6 @@ impl LongPath {
     /// Returns the first instant from `at` on at which a packet can be sent: with a route and, by a user, outside of
     /// interruptions; whether it waits for a route; and the delay of the trace then, and that to the serving satellite,
     /// if a route comes.
-    #[inline(always)]
     fn next_sending(&mut self, direction: Direction, at: Time) -> (Time, bool, Option<Delays>) {
         let (mut at, mut waits) = (at, false);
         loop {
@@ -278,6 +301,23 @@ mod tests {
 
     fn at_handover(packets: &str) -> String {
         format!("at_handover = {{ interruption = \"40 ms\", packets = \"{packets}\" }}")
+    }
+
+    /// Where the trace alone decides, packets need not be asked for what else may.
+    #[test]
+    fn where_the_trace_alone_decides_packets_enter_as_everywhere() {
+        let [mut shortly, mut generally] = [path(""), path("")];
+        assert_eq!((shortly.traced, generally.traced), ([true; 2], [true; 2]));
+        generally.traced = [false; 2];
+        let [mut hop, mut other] = [(); 2].map(|()| shortly.plan.propagation().unwrap());
+        for step in 0..36_000 {
+            let now = Time::ZERO + ms(100) * step;
+            assert_eq!(shortly.downlink(now, 1000), generally.downlink(now, 1000), "{now}");
+            assert_eq!(shortly.uplink(now, 1000, &mut hop), generally.uplink(now, 1000, &mut other), "{now}");
+        }
+        for more in [at_handover("lose").as_str(), "hops = { rate = \"8 Mbit/s\", buffer = \"1500 B\" }"] {
+            assert!(!path(more).traced[Direction::Uplink as usize], "{more}");
+        }
     }
 
     #[test]

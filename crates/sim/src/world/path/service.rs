@@ -107,6 +107,12 @@ impl Service {
     /// then at `arrival`. Sending instants never go back.
     #[inline]
     pub(super) fn crossing(&mut self, sent: Time, arrival: Time) -> Crossing {
+        let next = self.handovers.get(self.passed);
+        if next.is_none_or(|next| arrival < next.0) { Crossing::Served } else { self.crossing_handovers(sent, arrival) }
+    }
+
+    #[inline(never)]
+    fn crossing_handovers(&mut self, sent: Time, arrival: Time) -> Crossing {
         while self.handovers.get(self.passed).is_some_and(|handover| handover.0 <= sent) {
             self.passed += 1;
         }
@@ -129,10 +135,15 @@ impl Service {
         if forwarded.is_zero() { Crossing::Served } else { Crossing::Forwarded(forwarded) }
     }
 
+    /// Whether a handover ever interrupts the users.
+    pub(super) fn has_interruptions(&self) -> bool {
+        !self.interruptions.is_empty()
+    }
+
     /// Whether a handover interrupts the users at `now`.
     #[inline]
     pub(super) fn interrupts(&self, now: Time) -> bool {
-        !self.interruptions.is_empty() && self.served_from(now) > now
+        self.has_interruptions() && self.served_from(now) > now
     }
 
     /// From when on a user that wants to send at `at` can: after the interruption of a handover.
