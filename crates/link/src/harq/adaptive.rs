@@ -391,7 +391,7 @@ impl Harq for Adaptive {
         true
     }
 
-    fn handle_feedback(&mut self, _now: Time, message: FeedbackMessage) {
+    fn handle_feedback(&mut self, _now: Time, message: FeedbackMessage) -> bool {
         self.counters.on_feedback(message.feedback);
         let process = &mut self.processes[message.process];
         if message.feedback == Feedback::Nack {
@@ -404,6 +404,7 @@ impl Harq for Adaptive {
             self.processes.release(message.process);
             self.counters.processes -= 1;
         }
+        self.has_burst()
     }
 
     fn reset(&mut self, _in_flight: &[Burst], lost: &mut Vec<(PacketRef, u64)>) {

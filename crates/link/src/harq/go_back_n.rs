@@ -251,7 +251,7 @@ impl Harq for GoBackN {
         true
     }
 
-    fn handle_feedback(&mut self, _now: Time, message: FeedbackMessage) {
+    fn handle_feedback(&mut self, _now: Time, message: FeedbackMessage) -> bool {
         self.counters.on_feedback(message.feedback);
         let index = message.process;
         let packet = &mut self.packets[index];
@@ -277,6 +277,7 @@ impl Harq for GoBackN {
                 self.go_back(owner);
             }
         }
+        self.has_burst()
     }
 
     fn reset(&mut self, _in_flight: &[Burst], lost: &mut Vec<(PacketRef, u64)>) {

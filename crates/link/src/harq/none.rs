@@ -90,7 +90,7 @@ impl Harq for Uncoded {
         false
     }
 
-    fn handle_feedback(&mut self, _now: Time, message: FeedbackMessage) {
+    fn handle_feedback(&mut self, _now: Time, message: FeedbackMessage) -> bool {
         unreachable!("nobody said {message:?}");
     }
 

@@ -340,7 +340,7 @@ impl Harq for Processes {
         self.sends_feedback
     }
 
-    fn handle_feedback(&mut self, _now: Time, message: FeedbackMessage) {
+    fn handle_feedback(&mut self, _now: Time, message: FeedbackMessage) -> bool {
         self.counters.on_feedback(message.feedback);
         let process = &self.processes[message.process];
         let more = usize::from(process.made) < self.codeword.transmissions();
@@ -349,6 +349,7 @@ impl Harq for Processes {
         } else {
             self.end_process(message.process);
         }
+        self.has_burst()
     }
 
     fn reset(&mut self, _in_flight: &[Burst], lost: &mut Vec<(PacketRef, u64)>) {

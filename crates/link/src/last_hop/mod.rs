@@ -489,8 +489,7 @@ impl LastHop {
     fn work_at(&mut self, now: Time) {
         self.receive(now);
         while let Some(feedback) = self.feedback.pop_due(now) {
-            self.harq.handle_feedback(now, feedback);
-            self.repeats = self.harq.has_burst();
+            self.repeats = self.harq.handle_feedback(now, feedback);
         }
         self.transmit(now);
     }

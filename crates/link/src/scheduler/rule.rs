@@ -121,12 +121,8 @@ impl<R: Rule> ByRule<R> {
         self.note_changed(view);
         if self.epoch != Some(view.epoch()) {
             self.epoch = Some(view.epoch());
-            for user in 0..self.queues.users() as u32 {
-                if self.weights.of(user) > f64::NEG_INFINITY {
-                    let weight = self.weight(user, view);
-                    self.weights.note(user, weight);
-                }
-            }
+            let ByRule { rule, served, weights, .. } = self;
+            weights.renew(|user| weight(rule, served, user, view));
             if !R::TIMED {
                 self.weights.update_all();
             }
@@ -143,19 +139,14 @@ impl<R: Rule> ByRule<R> {
     #[inline(always)]
     fn note(&mut self, user: u32, view: &mut View<'_>) {
         let since = self.queues.front(user).map(|(_, since)| since);
-        let weight = if since.is_some() { self.weight(user, view) } else { f64::NEG_INFINITY };
+        let waits = since.is_some();
+        let weight = if waits { weight(&self.rule, &self.served, user, view) } else { f64::NEG_INFINITY };
         self.weights.note(user, weight);
         if R::TIMED {
             self.arrivals.note(user, since);
         } else {
             self.weights.update_blocks_of(user);
         }
-    }
-
-    #[inline(always)]
-    fn weight(&self, user: u32, view: &mut View<'_>) -> f64 {
-        let information = view.information(user).max(LEAST_INFORMATION);
-        self.rule.weight(Known { information, served: self.served.of(user) })
     }
 
     /// The user with the highest score of those that may start; the first of equals.
@@ -205,6 +196,12 @@ impl<R: Rule> ByRule<R> {
         }
         best.1
     }
+}
+
+#[inline(always)]
+fn weight(rule: &impl Rule, served: &Served, user: u32, view: &mut View<'_>) -> f64 {
+    let information = higher(LEAST_INFORMATION, view.information(user));
+    rule.weight(Known { information, served: served.of(user) })
 }
 
 impl<R: Rule> ByUser for ByRule<R> {
@@ -263,12 +260,13 @@ fn higher(a: f64, b: f64) -> f64 {
     if b > a { b } else { a }
 }
 
-/// The weights of the users, and above them the highest of each block, level by level.
+/// The weights of the users, in blocks that are the leaves of a tree: a block above others has the highest of each.
 struct Weights {
-    /// First for each user its weight, or minus infinity without packets; then for each block of the level before the
-    /// highest of its weights, only where weights are scores. Minus infinity fills the last block. The last level is
-    /// one block.
-    levels: Vec<Vec<f64>>,
+    /// From the root on, level by level; minus infinity without packets and where there is no user. The blocks below
+    /// block `b` are numbers `BLOCK * b + 1` and following. Only where weights are scores, those above users are kept.
+    blocks: Vec<[f64; Weights::BLOCK]>,
+    /// The number of the first block of users.
+    leaves: usize,
 }
 
 impl Weights {
@@ -276,72 +274,80 @@ impl Weights {
     const BLOCK: usize = 16;
 
     fn new(users: usize) -> Weights {
-        let mut levels = vec![vec![f64::NEG_INFINITY; users.next_multiple_of(AT_ONCE)]];
-        while let Some(below) = levels.last().filter(|level| level.len() > Weights::BLOCK) {
-            let blocks = below.len() / Weights::BLOCK;
-            levels.push(vec![f64::NEG_INFINITY; blocks.next_multiple_of(Weights::BLOCK)]);
+        let of_users = users.next_multiple_of(AT_ONCE) / Weights::BLOCK;
+        let (mut leaves, mut level) = (0, 1);
+        while level < of_users {
+            leaves += level;
+            level *= Weights::BLOCK;
         }
-        Weights { levels }
+        Weights { blocks: vec![[f64::NEG_INFINITY; Weights::BLOCK]; leaves + of_users], leaves }
     }
 
     #[inline]
     fn of_users(&self) -> &[f64] {
-        &self.levels[0]
+        self.blocks[self.leaves..].as_flattened()
     }
 
     #[inline]
     fn of(&self, user: u32) -> f64 {
-        self.levels[0][user as usize]
+        self.of_users()[user as usize]
     }
 
     /// Another weight of a user, which counts in [`Weights::first`] after an update.
     #[inline]
     fn note(&mut self, user: u32, weight: f64) {
-        self.levels[0][user as usize] = weight;
+        self.blocks[self.leaves + user as usize / Weights::BLOCK][user as usize % Weights::BLOCK] = weight;
     }
 
-    /// Updates the blocks that a user is in, up to the first that keeps its highest weight.
+    /// As [`Weights::note`], of all users with a packet.
+    #[inline(always)]
+    fn renew(&mut self, mut weight: impl FnMut(u32) -> f64) {
+        for (user, kept) in self.blocks[self.leaves..].as_flattened_mut().iter_mut().enumerate() {
+            if *kept > f64::NEG_INFINITY {
+                *kept = weight(user as u32);
+            }
+        }
+    }
+
+    /// Updates the blocks above a user, up to the first that stays.
     #[inline(always)]
     fn update_blocks_of(&mut self, user: u32) {
-        let mut place = user as usize;
-        for level in 1..self.levels.len() {
-            place /= Weights::BLOCK;
-            let highest = highest(&blocks(&self.levels[level - 1])[place], |_, weight| weight);
-            if std::mem::replace(&mut self.levels[level][place], highest) == highest {
-                break;
-            }
+        let mut block = self.leaves + user as usize / Weights::BLOCK;
+        while block > 0 && self.update_above(block) {
+            block = (block - 1) / Weights::BLOCK;
         }
     }
 
     fn update_all(&mut self) {
-        for level in 1..self.levels.len() {
-            let (below, above) = self.levels.split_at_mut(level);
-            for (kept, block) in above[0].iter_mut().zip(blocks(&below[level - 1])) {
-                *kept = highest(block, |_, weight| weight);
-            }
+        for block in (1..self.blocks.len()).rev() {
+            self.update_above(block);
         }
+    }
+
+    /// Updates the highest weight of a block in the one above it. Returns whether it is another.
+    #[inline(always)]
+    fn update_above(&mut self, block: usize) -> bool {
+        let highest = highest(&self.blocks[block], |_, weight| weight);
+        let kept = &mut self.blocks[(block - 1) / Weights::BLOCK][(block - 1) % Weights::BLOCK];
+        std::mem::replace(kept, highest) != highest
     }
 
     /// The user with the highest weight, the first of equals; `None` if all are minus infinity.
     #[inline(always)]
     fn first(&self) -> Option<u32> {
-        let (top, below) = self.levels.split_last()?;
-        let best = highest(&blocks(top)[0], |_, weight| weight);
+        let best = highest(&self.blocks[0], |_, weight| weight);
         if best == f64::NEG_INFINITY {
             return None;
         }
-        let place_in = |block: &[f64; Weights::BLOCK]| block.iter().position(|&weight| weight >= best);
-        let mut place = place_in(&blocks(top)[0])?;
-        for level in below.iter().rev() {
-            place = place * Weights::BLOCK + place_in(&blocks(level)[place])?;
+        let mut block = 0;
+        loop {
+            let place = self.blocks[block].iter().position(|&weight| weight >= best)?;
+            if block >= self.leaves {
+                return Some(((block - self.leaves) * Weights::BLOCK + place) as u32);
+            }
+            block = Weights::BLOCK * block + 1 + place;
         }
-        Some(place as u32)
     }
-}
-
-#[inline]
-fn blocks(level: &[f64]) -> &[[f64; Weights::BLOCK]] {
-    level.as_chunks().0
 }
 
 /// When the first packets of users arrived.
@@ -394,7 +400,7 @@ mod tests {
 
     #[test]
     fn the_first_of_the_highest_is_found() {
-        for users in [1, 7, 31, 33, 500] {
+        for users in [1, 7, 31, 33, 255, 257, 500, 5000] {
             let mut kept = Weights::new(users);
             assert_eq!(kept.first(), None);
             let mut weights = vec![f64::NEG_INFINITY; users];

@@ -195,7 +195,8 @@ impl Link {
     fn deliver_feedback(&mut self) {
         let index = self.next_index(self.feedback_in_flight.len());
         let Some(message) = self.feedback_in_flight.remove(index) else { return };
-        self.harq.handle_feedback(Time::ZERO, message);
+        let has = self.harq.handle_feedback(Time::ZERO, message);
+        assert_eq!(has, self.harq.has_burst(), "{}", self.name);
         self.settle(message.process);
     }
 

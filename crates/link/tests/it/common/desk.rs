@@ -74,7 +74,7 @@ impl Harq for Gate {
         unreachable!()
     }
 
-    fn handle_feedback(&mut self, _: Time, _: FeedbackMessage) {
+    fn handle_feedback(&mut self, _: Time, _: FeedbackMessage) -> bool {
         unreachable!()
     }
 
