@@ -144,7 +144,7 @@ class _Registering(NamedTuple):
     """Where plugins are registered, and the text and the name of the file that is being run."""
 
     registry: Registry
-    file: tuple[str, str] | None = None
+    source: tuple[str, str] | None = None
 
 
 _REGISTERING: ContextVar[_Registering | None] = ContextVar("registering", default=None)
@@ -185,7 +185,7 @@ def register(kind: str, name: str, *, source: str | None = None) -> Callable[[_F
 @contextmanager
 def running(text: str, file: str) -> Iterator[None]:
     """While a file is run: what it registers has its text."""
-    token = _REGISTERING.set(_registering()._replace(file=(text, file)))
+    token = _REGISTERING.set(_registering()._replace(source=(text, file)))
     try:
         yield
     finally:

@@ -72,8 +72,9 @@ fn alternating<const COUNT: usize>(x: f64, coefficients: [f64; COUNT]) -> f64 {
 
 /// Sine and cosine after so many turns, at least 0 and below 2^49: rounded from double precision.
 #[inline(always)]
-pub(crate) fn after_turns(turns: f64) -> (f32, f32) {
-    // 3 * 2^51: of a sum with it, the lowest bits are the nearest whole number.
+pub(crate) fn sine_and_cosine_after(turns: f64) -> (f32, f32) {
+    debug_assert!((0.0..(1_u64 << 49) as f64).contains(&turns), "{turns} turns");
+    // A sum with 3 * 2^51 is rounded to a whole number, which its lowest bits hold.
     const WHOLE: f64 = 6_755_399_441_055_744.0;
     let quarters = 4.0 * turns;
     let sum = quarters + WHOLE;
@@ -98,8 +99,9 @@ mod tests {
             for whole in [0.0, 1.0, 123_456.0] {
                 let turns = whole + f64::from(step) * 1e-6;
                 let (sin, cos) = libm::sincos(2.0 * PI * (turns - whole));
-                // The library's angle is rounded, which shows where a part is nearly 0.
-                for (found, expected) in [(after_turns(turns).0, sin), (after_turns(turns).1, cos)] {
+                // The library's argument is rounded, and near 0 that error is larger than the result's.
+                let (found_sin, found_cos) = sine_and_cosine_after(turns);
+                for (found, expected) in [(found_sin, sin), (found_cos, cos)] {
                     let close = found == expected as f32 || (f64::from(found) - expected).abs() < 1e-15;
                     assert!(close, "after {turns}: {found}, {expected}");
                 }

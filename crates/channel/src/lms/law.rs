@@ -64,11 +64,11 @@ pub(crate) fn draw(
         }
         normals.fill(&mut parts);
         shadowing.walk_anew(motion.speed_mps * spacing_s, &starts.correlations_m, &mut shadows);
-        let walks = shadows.chunks_exact(transmissions + 1).zip(parts.as_chunks::<2>().0.chunks_exact(transmissions));
-        for ((packet, &start_m), (shadows, parts)) in starts.metres.iter().enumerate().zip(walks) {
+        let draws = shadows.chunks_exact(transmissions + 1).zip(parts.as_chunks::<2>().0.chunks_exact(transmissions));
+        for ((packet, &start_m), (shadows, parts)) in starts.metres.iter().enumerate().zip(draws) {
             track.restart(start_m);
-            let transmissions = packets.rays_db.iter_mut().zip(&mut packets.independent).zip(&distances_m);
-            for (((rays_db, independent), distance_m), (shadow, part)) in transmissions.zip(shadows.iter().zip(parts)) {
+            let of_packets = packets.rays_db.iter_mut().zip(&mut packets.independent).zip(&distances_m);
+            for (((rays_db, independent), distance_m), (shadow, part)) in of_packets.zip(shadows.iter().zip(parts)) {
                 let (loo, _) = track.at(start_m + distance_m);
                 (rays_db[0][packet], rays_db[1][packet]) = (loo.direct_db(*shadow), loo.multipath_db as f32);
                 (independent[0][packet], independent[1][packet]) = (part[0], part[1]);
@@ -92,11 +92,10 @@ pub(crate) fn draw(
     TransmissionLaw { transmissions, samples }
 }
 
-/// When packets are sent, and what holds there.
+/// The instants and distances at which packets are first sent, and the correlation distances of the shadowing there.
 struct Starts {
     at: [Time; SIDE],
     metres: [f64; SIDE],
-    /// The correlation distances of the shadowing.
     correlations_m: [f64; SIDE],
 }
 

@@ -174,7 +174,7 @@ impl<S: Site> FadingModel<S> {
         let multipath = Multipath::new(Arc::clone(&self.multipath), streams("multipath"));
         Box::new(FadingChannel {
             series: Series::new(track, shadowing, multipath, self.motion),
-            step: NonZero::new(self.motion.step.as_nanos()).expect("samples take time"),
+            step: NonZero::new(self.motion.step.as_nanos()).expect("the step of a motion is above 0"),
             level,
             site: self.site(),
             held: (Time::MAX, 0.0),
@@ -252,7 +252,7 @@ impl<S: Site> ChannelModel for FadingModel<S> {
 
 struct FadingChannel<S: Site, L> {
     series: Series<S::Track>,
-    /// The time of a sample in nanoseconds.
+    /// The time of a sample in nanoseconds: not zero, so that a division needs no check.
     step: NonZero<u64>,
     level: L,
     site: &'static S,

@@ -4,7 +4,7 @@
 use std::cell::{Cell, RefCell};
 
 use super::fft::Complexes;
-use crate::elementary::after_turns;
+use crate::elementary::sine_and_cosine_after;
 
 /// The sine and cosine of the direct ray's phase, after some turns.
 #[derive(Clone, Copy, Debug)]
@@ -15,14 +15,15 @@ pub(crate) struct Phasor {
 
 impl Phasor {
     pub(crate) fn after(turns: f64) -> Phasor {
-        let (sin, cos) = after_turns(turns);
+        let (sin, cos) = sine_and_cosine_after(turns);
         Phasor { sin, cos }
     }
 }
 
 thread_local! {
     static SPACE: RefCell<[Complexes; 3]> = const { RefCell::new([Complexes::NONE; 3]) };
-    /// Turns, and the phase after them; by itself, because what needs no destructor is read without a test.
+    /// Turns, and the phase after them. It stands apart from `SPACE`, because a value without a destructor is read
+    /// without a check.
     static LAST: Cell<(f64, Phasor)> = const { Cell::new((0.0, Phasor { sin: 0.0, cos: 1.0 })) };
 }
 

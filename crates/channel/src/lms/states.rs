@@ -198,7 +198,7 @@ impl MarkovTrack {
     }
 }
 
-/// As `f64::min`, which would also look for values that are no numbers.
+/// As `f64::min`, for numbers other than NaN.
 #[inline(always)]
 fn lower(a: f64, b: f64) -> f64 {
     if a < b { a } else { b }
@@ -267,21 +267,23 @@ mod tests {
     }
 
     #[test]
-    fn a_new_way_starts_under_the_set_that_applies_there() {
+    fn a_restart_draws_from_the_set_that_applies_there() {
         let sets = [40.0, 80.0].map(|elevation| ParameterSet::find(Environment::Urban, elevation));
         let legs = [(f64::NEG_INFINITY, sets[0]), (500.0, sets[1])];
         let mut track = MarkovTrack::new(Course::of_legs(&legs), streams(7)("states"));
-        const WAYS: usize = 40_000;
+        const RESTARTS: usize = 40_000;
         let mut counts = [[0usize; 3]; 2];
-        for way in 0..2 * WAYS {
-            let metres = [100.0, 900.0][way % 2];
-            track.restart(metres);
-            counts[way % 2][track.at(metres).1] += 1;
+        for restart in 0..2 * RESTARTS {
+            let leg = restart % 2;
+            track.restart([100.0, 900.0][leg]);
+            // Also from the first leg on across the border: the frames before it have left the window by 900 m.
+            let metres = if restart % 4 == 0 { 100.0 } else { 900.0 };
+            counts[usize::from(metres > 500.0)][track.at(metres).1] += 1;
         }
         for (counts, set) in counts.iter().zip(sets) {
             for (&count, expected) in counts.iter().zip(set.shares_of_distance()) {
-                let share = count as f64 / WAYS as f64;
-                let error = (expected * (1.0 - expected) / WAYS as f64).sqrt();
+                let all = counts.iter().sum::<usize>() as f64;
+                let (share, error) = (count as f64 / all, (expected * (1.0 - expected) / all).sqrt());
                 assert!(
                     (share - expected).abs() < 4.0 * error,
                     "{} deg: {share} against {expected}",

@@ -28,28 +28,26 @@ pub fn mutual_information(snr: Db) -> f64 {
     let index = steps as u32;
     // Beyond the last line it is 1.
     let Some(&[from, to]) = ENDS.get(index as usize..).and_then(|ends| ends.first_chunk()) else { return 1.0 };
-    let (from, to) = (f64::from(from), f64::from(to));
-    from + (to - from) * (steps - f64::from(index))
+    between([from, to], index, steps)
 }
 
 /// [`mutual_information`] at each of `snrs_db`, in decibels, in single precision.
 #[multiversion(targets("x86_64+avx2"))]
 pub(crate) fn mutual_information_of_many<const MANY: usize>(snrs_db: &[f64; MANY], information: &mut [f32; MANY]) {
     const LAST: f64 = (ENDS.len() - 1) as f64;
-    // Loops of their own, for several at once. Steps outside of the table are replaced last.
+    // Separate loops, which the compiler turns into vector instructions. Values outside of the table are replaced last.
     let (mut indices, mut ends) = ([0; MANY], [[0.0; MANY]; 2]);
     for (snr_db, index) in snrs_db.iter().zip(&mut indices) {
         *index = steps_to(*snr_db).clamp(0.0, LAST - 1.0) as u32;
     }
     for (number, index) in indices.iter().enumerate() {
-        let index = (*index as usize).min(ENDS.len() - 2);
+        let index = (*index as usize).min(ENDS.len() - 2); // as it is, which the compiler does not know
         (ends[0][number], ends[1][number]) = (ENDS[index], ENDS[index + 1]);
     }
     let mut outside = false;
     for number in 0..MANY {
         let steps = steps_to(snrs_db[number]);
-        let (from, to) = (f64::from(ends[0][number]), f64::from(ends[1][number]));
-        information[number] = (from + (to - from) * (steps - f64::from(indices[number]))) as f32;
+        information[number] = between([ends[0][number], ends[1][number]], indices[number], steps) as f32;
         outside |= !(0.0..LAST).contains(&steps);
     }
     if outside {
@@ -59,6 +57,13 @@ pub(crate) fn mutual_information_of_many<const MANY: usize>(snrs_db: &[f64; MANY
             }
         }
     }
+}
+
+/// The information after so many `steps`, on the line number `index`.
+#[inline(always)]
+fn between(ends: [f32; 2], index: u32, steps: f64) -> f64 {
+    let [from, to] = ends.map(f64::from);
+    from + (to - from) * (steps - f64::from(index))
 }
 
 /// The steps of [`ENDS`] up to a signal-to-noise ratio.

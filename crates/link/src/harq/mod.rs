@@ -133,7 +133,7 @@ pub trait Harq: Send {
     /// Sender: the next burst of a packet that was started before; such bursts are sent before new packets.
     fn poll_burst(&mut self, now: Time) -> Option<Burst>;
 
-    /// Sender: whether [`Harq::poll_burst`] has one. Called after it and after [`Harq::start`].
+    /// Sender: whether [`Harq::poll_burst`] has one. Called after [`Harq::poll_burst`] and [`Harq::start`].
     fn has_burst(&self) -> bool;
 
     /// Receiver: a burst arrives with the signal-to-noise ratio `snr`.
@@ -149,7 +149,8 @@ pub trait Harq: Send {
     fn sends_feedback(&self) -> bool;
 
     /// Sender: feedback arrives, or was due and is lost. There is one for each burst, mostly in the order of the
-    /// bursts: where the delay falls, bursts and feedback overtake others. Returns what [`Harq::has_burst`] does then.
+    /// bursts: where the delay falls, bursts and feedback overtake others. Returns whether
+    /// [`Harq::poll_burst`] has a burst then.
     fn handle_feedback(&mut self, now: Time, message: FeedbackMessage) -> bool;
 
     /// Both ends: all bursts (`in_flight`) and all feedback in flight are lost, and another sender takes over. The

@@ -299,7 +299,7 @@ impl Weights {
         self.blocks[self.leaves + user as usize / Weights::BLOCK][user as usize % Weights::BLOCK] = weight;
     }
 
-    /// As [`Weights::note`], of all users with a packet.
+    /// Replaces the weight of each user with a packet by `weight` of it.
     #[inline(always)]
     fn renew(&mut self, mut weight: impl FnMut(u32) -> f64) {
         for (user, kept) in self.blocks[self.leaves..].as_flattened_mut().iter_mut().enumerate() {
@@ -309,7 +309,7 @@ impl Weights {
         }
     }
 
-    /// Updates the blocks above a user, up to the first that stays.
+    /// Updates the blocks above a user, up to the first that keeps its highest weight.
     #[inline(always)]
     fn update_blocks_of(&mut self, user: u32) {
         let mut block = self.leaves + user as usize / Weights::BLOCK;
@@ -324,7 +324,7 @@ impl Weights {
         }
     }
 
-    /// Updates the highest weight of a block in the one above it. Returns whether it is another.
+    /// Updates the highest weight of a block in the one above it. Returns whether that changed it.
     #[inline(always)]
     fn update_above(&mut self, block: usize) -> bool {
         let highest = highest(&self.blocks[block], |_, weight| weight);

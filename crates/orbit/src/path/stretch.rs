@@ -62,9 +62,11 @@ impl Stretch {
     pub fn delays(&self, now: Time) -> Option<(Duration, Option<Duration>)> {
         debug_assert!(now < self.until || self.until == Time::MAX, "{now} is not before {}", self.until);
         let share = now.since(self.from).as_nanos_f64() / self.length;
-        // Between two delays, so without overflow.
-        let at =
-            |line: Line| Duration::from_nanos(line.begin.as_nanos().wrapping_add_signed(nearest(line.change * share)));
+        let at = |line: Line| {
+            // The sum lies between two delays, each far below 2^53 ns.
+            debug_assert!(line.change.abs() < 9e15 && (0.0..=1.0).contains(&share) || line.change == 0.0);
+            Duration::from_nanos(line.begin.as_nanos().wrapping_add_signed(nearest(line.change * share)))
+        };
         Some((at(self.delay?), self.last_link.map(at)))
     }
 

@@ -32,6 +32,7 @@ impl Control {
         });
         let counts = controller.window().is_of_linux_2_6_22();
         let needs = controller.needs();
+        assert!(!needs.advances_only || !(needs.rates || needs.probes), "rates and probes follow all acknowledgments");
         Control { needs, controller, probes: needs.probes.then(Box::default), counts }
     }
 
@@ -57,7 +58,7 @@ impl Control {
         self.needs.rates
     }
 
-    /// Whether the controller is told only of acknowledgments that advance.
+    /// Whether the controller ignores acknowledgments that do not advance.
     #[inline]
     pub fn wants_advances_only(&self) -> bool {
         self.needs.advances_only

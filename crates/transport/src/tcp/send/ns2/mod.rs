@@ -38,7 +38,7 @@ struct Ns2News {
     rtt: Option<Duration>,
     /// When the newest segment was sent that this acknowledgment is the first to report; `None` by Karn's rule.
     told: Option<Time>,
-    /// The same, of what a block is the first to report.
+    /// When the newest segment was sent that a block of this acknowledgment is the first to report.
     told_by_block: Option<Time>,
 }
 

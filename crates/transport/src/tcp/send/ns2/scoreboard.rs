@@ -64,7 +64,7 @@ impl Ns2 {
     /// others may be lost. Of the slots it looks at those only of which that may be new, unless it is to be
     /// `thorough`; at those that were judged before too if `anew`.
     ///
-    /// `blocks` are of outstanding data.
+    /// Each of `blocks` lies between SND.UNA and SND.NXT, and in no other.
     pub fn judge(
         &mut self,
         board: &Scoreboard,
@@ -113,14 +113,14 @@ impl Ns2 {
         judged
     }
 
-    /// Whether slot `number` is the one behind the highest that has arrived, and the one before it has.
+    /// Whether slot `number` follows the highest slot that a block reported, which is still in a run.
     #[inline(always)]
     pub fn is_next(&self, number: u64) -> bool {
         number == self.forward && self.arrived.runs.back().is_some_and(|run| run.end == number)
     }
 
-    /// As [`Ns2::judge`], of blocks that are those before, the first of them longer by slot `number`, which
-    /// [`Ns2::is_next`] and was sent once. That it has arrived is not in the answer.
+    /// Does what [`Ns2::judge`] does with the blocks of the acknowledgment before, the first of them longer by slot
+    /// `number`. The slot was sent once, and [`Ns2::is_next`] holds for it. The list of arrivals leaves it out.
     #[inline(always)]
     pub fn judge_next(&mut self, board: &Scoreboard, number: u64, distance: u32, anew: bool) -> Judged {
         debug_assert!(self.is_next(number));
@@ -175,18 +175,18 @@ impl Ns2 {
         lost: &mut Vec<u64>,
     ) {
         let best = answers.iter().fold(self.answered, |best, answer| best.max(answer.1));
-        // If the oldest is not overtaken, none is.
+        // If the oldest is in flight and not overtaken, none is.
         let Some((copy, number)) = self.copies.oldest() else { return };
         let slot = board.get(number);
         let first = slot.is_in_flight_again() && !self.has_overtaken(slot) && copy + u64::from(distance) >= best;
         if !first {
-            self.find_overtaken_by(best, board, distance, answers, end, lost);
+            self.find_each_overtaken_copy(best, board, distance, answers, end, lost);
         }
     }
 
-    /// As [`Ns2::find_overtaken_copies`], where `best` was answered.
+    /// Goes through all retransmissions for [`Ns2::find_overtaken_copies`]. `best` is the latest that was answered.
     #[inline(never)]
-    fn find_overtaken_by(
+    fn find_each_overtaken_copy(
         &self,
         best: u64,
         board: &Scoreboard,
@@ -375,6 +375,7 @@ mod tests {
 
     use super::*;
     use crate::tcp::send::scoreboard::Order;
+    use crate::tcp::send::scoreboard::slot::RETRANSMITTED;
 
     proptest! {
         #[test]
@@ -410,6 +411,9 @@ mod tests {
         Acknowledge(u64),
         /// The first block is longer by so many segments.
         Lengthen(u64),
+        TimeOut,
+        /// A recovery ends.
+        Forget,
         /// Another first block, which begins so many segments behind the highest that has arrived, of so many half
         /// segments.
         Begin(u64, u64),
@@ -420,65 +424,94 @@ mod tests {
             2 => (1u64..6).prop_map(Step::Send),
             2 => (1u64..3).prop_map(Step::Retransmit),
             1 => (0u64..4).prop_map(Step::Acknowledge),
+            1 => prop_oneof![Just(Step::TimeOut), Just(Step::Forget)],
             8 => prop_oneof![4 => Just(1u64), 1 => 0u64..4].prop_map(Step::Lengthen),
             2 => (0u64..4, prop_oneof![3 => Just(2u64), 1 => 1u64..4]).prop_map(|(gap, half)| Step::Begin(gap, half)),
         ];
         prop::collection::vec(step, 1..120)
     }
 
-    /// What is lost after each step, and the memory; blocks longer by a segment are read by the short way if `shortly`.
-    /// Also how often that was taken.
-    fn course(steps: &[Step], shortly: bool) -> (Vec<String>, u32) {
-        let (mut board, mut ns2) = (Scoreboard::new(1, 100, Order::Unknown, false), Ns2::default());
-        let (mut blocks, mut after, mut taken) = (Vec::<(u64, u64)>::new(), Vec::new(), 0);
-        let send = |board: &mut Scoreboard| _ = board.send(Time::ZERO, 100, false, 0);
-        (0..8).for_each(|_| send(&mut board));
-        for &step in steps {
-            match step {
-                Step::Send(count) => (0..count).for_each(|_| send(&mut board)),
-                Step::Retransmit(count) => {
-                    for number in (0..count).map_while(|_| board.next_lost()).collect::<Vec<_>>() {
-                        if !board.get(number).is_in_flight_again() {
-                            board.retransmit(Time::ZERO, number, 0, false);
-                            ns2.on_retransmission(number, board.in_flight());
-                        }
-                    }
-                }
-                Step::Acknowledge(count) => {
-                    board.move_una((board.una() + 100 * count).min(board.nxt()));
-                    while let Some((number, slot)) = board.acknowledged() {
-                        ns2.answered = ns2.copies.remove(number).map_or(ns2.answered, |copy| copy.max(ns2.answered));
-                        board.pop_front(&slot);
-                    }
-                    blocks.retain(|block| block.0 > board.una());
-                }
-                Step::Lengthen(count) => {
-                    if let Some(first) = blocks.first_mut() {
-                        first.1 = (first.1 + 100 * count).min(board.nxt());
-                    }
-                }
-                Step::Begin(count, halves) => {
-                    let start = blocks.iter().map(|block| block.1).max().unwrap_or(board.una()) + 100 * (count + 1);
-                    let end = start + 50 * halves;
-                    if end <= board.nxt() {
-                        blocks.insert(0, (start, end));
-                        blocks.truncate(3);
-                    }
+    fn send(board: &mut Scoreboard) {
+        board.send(Time::ZERO, 100, false, 0);
+    }
+
+    /// Does a step. Returns whether all that was sent is to be looked at again.
+    fn apply(step: Step, board: &mut Scoreboard, ns2: &mut Ns2, blocks: &mut Vec<(u64, u64)>) -> bool {
+        let mut thorough = false;
+        match step {
+            Step::Send(count) => (0..count).for_each(|_| send(board)),
+            Step::Retransmit(count) => {
+                for _ in 0..count {
+                    let Some(number) = board.next_lost() else { break };
+                    board.retransmit(Time::ZERO, number, 0, false);
+                    ns2.on_retransmission(number, board.in_flight());
                 }
             }
+            Step::TimeOut => {
+                for number in board.numbers() {
+                    board.mark_lost(number);
+                }
+                board.restart();
+                ns2.on_timeout();
+            }
+            Step::Forget => {
+                board.forget_sacked();
+                board.unmark_lost();
+                for number in board.numbers() {
+                    if board.get(number).is(RETRANSMITTED) {
+                        board.forget_retransmission(number);
+                    }
+                }
+                ns2.forget();
+            }
+            Step::Acknowledge(count) => {
+                board.move_una((board.una() + 100 * count).min(board.nxt()));
+                while let Some((number, slot)) = board.acknowledged() {
+                    let answered = ns2.copies.remove(number).filter(|&copy| copy > ns2.answered);
+                    (ns2.answered, thorough) = (answered.unwrap_or(ns2.answered), thorough | answered.is_some());
+                    board.pop_front(&slot);
+                }
+                thorough &= board.outstanding();
+                blocks.retain(|block| block.0 > board.una());
+            }
+            Step::Lengthen(count) => {
+                if let Some(first) = blocks.first_mut() {
+                    first.1 = (first.1 + 100 * count).min(board.nxt());
+                }
+            }
+            Step::Begin(count, halves) => {
+                let start = blocks.iter().map(|block| block.1).max().unwrap_or(board.una()) + 100 * (count + 1);
+                let end = start + 50 * halves;
+                if end <= board.nxt() {
+                    blocks.insert(0, (start, end));
+                    blocks.truncate(3);
+                }
+            }
+        }
+        thorough
+    }
+
+    /// What is lost after each step, and the memory; blocks longer by a segment are read by the short way if `shortly`.
+    /// Also how often that was taken.
+    fn judged_after(steps: &[Step], anew: bool, shortly: bool) -> (Vec<String>, u32) {
+        let (mut board, mut ns2) = (Scoreboard::new(1, 100, Order::Unknown, false), Ns2::default());
+        let (mut blocks, mut after, mut taken) = (Vec::new(), Vec::new(), 0);
+        (0..8).for_each(|_| send(&mut board));
+        for &step in steps {
+            let thorough = apply(step, &mut board, &mut ns2, &mut blocks);
             let given: SackBlocks = blocks.iter().copied().collect();
             if shortly
                 && ns2.is_next(board.high_sacked())
                 && let Some((number, _)) = board.mark_lengthened(&given)
             {
-                let judged = ns2.judge_next(&board, number, 3, false);
+                let judged = ns2.judge_next(&board, number, 3, anew);
                 judged.lost.iter().for_each(|&number| _ = board.mark_lost(number));
                 after.push(format!("{:?} {:?}", [number], judged.lost));
                 ns2.give_back(judged);
                 taken += 1;
             } else {
                 let [given, _] = board.keep_blocks(&given);
-                let judged = ns2.judge(&board, &given, 3, false, false);
+                let judged = ns2.judge(&board, &given, 3, thorough, anew);
                 judged.lost.iter().for_each(|&number| _ = board.mark_lost(number));
                 judged.arrived.iter().for_each(|&number| board.mark_sacked(number));
                 after.push(format!("{:?} {:?}", judged.arrived, judged.lost));
@@ -487,7 +520,8 @@ mod tests {
             ns2.arrived.forget_before(board.front_number());
             board.check(false);
             check_overtaken(&mut ns2, &board);
-            after.push(format!("{ns2:?} {:?}", board.slots.iter().collect::<Vec<_>>()));
+            let (counts, high, slots) = (board.counts(), board.high_sacked(), board.slots.iter().collect::<Vec<_>>());
+            after.push(format!("{ns2:?} {counts:?} {high} {slots:?}"));
         }
         (after, taken)
     }
@@ -499,7 +533,7 @@ mod tests {
             (ns2.forward, ns2.answered) = (forward + farther, answered + later);
             let [mut found, mut all] = [const { Vec::new() }; 2];
             ns2.find_overtaken_copies(board, 3, &[], u64::MAX, &mut found);
-            ns2.find_overtaken_by(ns2.answered, board, 3, &[], u64::MAX, &mut all);
+            ns2.find_each_overtaken_copy(ns2.answered, board, 3, &[], u64::MAX, &mut all);
             assert_eq!(found, all, "{farther} farther, {later} later");
         }
         (ns2.forward, ns2.answered) = (forward, answered);
@@ -508,8 +542,8 @@ mod tests {
     proptest! {
         /// A block longer by a segment is judged as any blocks are.
         #[test]
-        fn a_block_longer_by_a_segment_is_judged_as_any(steps in steps()) {
-            let (short, general) = (course(&steps, true).0, course(&steps, false).0);
+        fn a_block_longer_by_a_segment_is_judged_as_any(steps in steps(), anew: bool) {
+            let (short, general) = (judged_after(&steps, anew, true).0, judged_after(&steps, anew, false).0);
             for (step, (short, general)) in short.iter().zip(&general).enumerate() {
                 prop_assert_eq!(short, general, "step {}", step / 2);
             }
@@ -520,7 +554,7 @@ mod tests {
     #[test]
     fn a_block_longer_by_a_segment_is_judged_by_itself() {
         let steps = [Step::Begin(0, 2), Step::Lengthen(1), Step::Lengthen(1), Step::Lengthen(2), Step::Lengthen(1)];
-        assert_eq!(course(&steps, true).1, 3);
+        assert_eq!(judged_after(&steps, false, true).1, 3);
     }
 
     #[test]

@@ -76,7 +76,7 @@ pub(super) struct Scoreboard {
     sending: Option<Box<Sending>>,
     /// Number after the highest slot that was ever retransmitted.
     retransmitted_until: u64,
-    /// The SACK blocks of the last acknowledgment, which are not read again.
+    /// The SACK blocks of the last acknowledgment that had any, which are not read again.
     known: Option<Box<SackBlocks>>,
     mss: u64,
     pub(super) order: Order,
@@ -396,7 +396,7 @@ impl Scoreboard {
         Some((number, slot))
     }
 
-    /// Keeps the blocks of an acknowledgment that are of outstanding data, for [`Scoreboard::mark_lengthened`].
+    /// Keeps the blocks of an acknowledgment that lie in outstanding data, for [`Scoreboard::mark_lengthened`].
     /// Returns them, and those that were kept before.
     #[inline(always)]
     pub fn keep_blocks(&mut self, blocks: &SackBlocks) -> [SackBlocks; 2] {
