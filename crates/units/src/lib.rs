@@ -7,6 +7,7 @@
 pub mod chance;
 mod ecn;
 mod files;
+mod number;
 mod or_orbit;
 mod over_time;
 pub mod plugin;
@@ -20,6 +21,7 @@ mod time;
 
 pub use ecn::Ecn;
 pub use files::{Files, MemoryFiles, read_text};
+pub use number::{higher, lower};
 pub use or_orbit::{OrOrbit, OrPath, check_text};
 pub use over_time::{OverTime, RateOverTime};
 pub use quantity::{Angle, BitRate, Bytes, Db, DbPerKelvin, Dbw, Frequency, Length, Probability, Speed};

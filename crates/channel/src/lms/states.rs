@@ -2,6 +2,7 @@
 
 use rand::Rng;
 use units::chance::unit_interval;
+use units::{higher, lower};
 
 use super::course::Course;
 use super::parameters::{FadingState, Loo, ParameterSet};
@@ -196,18 +197,6 @@ impl MarkovTrack {
     fn back(&self) -> StateFrame {
         self.frames[self.frames.len() - 1]
     }
-}
-
-/// As `f64::min`, for numbers other than NaN.
-#[inline(always)]
-fn lower(a: f64, b: f64) -> f64 {
-    if a < b { a } else { b }
-}
-
-/// As `f64::max`; see [`lower`].
-#[inline(always)]
-fn higher(a: f64, b: f64) -> f64 {
-    if a > b { a } else { b }
 }
 
 /// An index drawn with the given probabilities.

@@ -41,7 +41,7 @@ pub(crate) fn mutual_information_of_many<const MANY: usize>(snrs_db: &[f64; MANY
         *index = steps_to(*snr_db).clamp(0.0, LAST - 1.0) as u32;
     }
     for (number, index) in indices.iter().enumerate() {
-        let index = (*index as usize).min(ENDS.len() - 2); // as it is, which the compiler does not know
+        let index = (*index as usize).min(ENDS.len() - 2); // it is at most that, which spares a check
         (ends[0][number], ends[1][number]) = (ENDS[index], ENDS[index + 1]);
     }
     let mut outside = false;

@@ -6,7 +6,7 @@
 //! block of blocks; where the waiting time counts ([`Rule::TIMED`]), a choice is a pass over the users
 //! ([`Rule::score`]).
 
-use units::{Duration, Time};
+use units::{Duration, Time, higher};
 
 use super::View;
 use super::served::Served;
@@ -253,11 +253,6 @@ fn highest<const COUNT: usize>(weights: &[f64; COUNT], score: impl Fn(usize, f64
         half /= 2;
     }
     lanes[0]
-}
-
-#[inline(always)]
-fn higher(a: f64, b: f64) -> f64 {
-    if b > a { b } else { a }
 }
 
 /// The weights of the users, in blocks that are the leaves of a tree: a block above others has the highest of each.

@@ -174,7 +174,7 @@ pub struct Needs {
     /// The controller has probes sent ([`CongestionController::poll_probes`]) instead of a slow start.
     pub probes: bool,
     /// An acknowledgment that acknowledges nothing cumulatively, and lets nothing grow, changes nothing at the
-    /// controller. Under ns-2's rules it is not told of such. Not for a controller with [`Needs::rates`] or
+    /// controller. Under ns-2's rules it is not told of such, unless it has [`Needs::rates`] or
     /// [`Needs::probes`].
     pub advances_only: bool,
 }

@@ -31,8 +31,9 @@ impl Control {
             timestamps: settings.timestamps,
         });
         let counts = controller.window().is_of_linux_2_6_22();
-        let needs = controller.needs();
-        assert!(!needs.advances_only || !(needs.rates || needs.probes), "rates and probes follow all acknowledgments");
+        let asked = controller.needs();
+        // Rates and probes follow all acknowledgments.
+        let needs = Needs { advances_only: asked.advances_only && !asked.rates && !asked.probes, ..asked };
         Control { needs, controller, probes: needs.probes.then(Box::default), counts }
     }
 

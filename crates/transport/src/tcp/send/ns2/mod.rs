@@ -165,10 +165,8 @@ impl Sender {
         }
         let anew = self.settings.transmit_fin && self.awaits_fin_and_last();
         if let Some(ns2) = &mut self.ns2
-            && ns2.is_next(self.board.high_sacked())
-            && let Some((number, slot)) = self.board.mark_lengthened(ack.sack)
+            && let Some((number, slot, judged)) = ns2.judge_lengthened(&mut self.board, ack.sack, distance, anew)
         {
-            let judged = ns2.judge_next(&self.board, number, distance, anew);
             news.lost |= !judged.lost.is_empty();
             judged.lost.iter().for_each(|&number| self.lose(now, number));
             self.note_arrived(now, number, &slot, news);

@@ -113,25 +113,29 @@ impl Ns2 {
         judged
     }
 
-    /// Whether slot `number` follows the highest slot that a block reported, which is still in a run.
+    /// Does what [`Ns2::judge`] does with the blocks of the acknowledgment before, the first of them longer by a slot
+    /// that was sent once: [`Scoreboard::mark_lengthened`] marks it. Returns the slot's number, the slot, and what is
+    /// lost; the list of arrivals leaves the slot out. `None` for other blocks, of which nothing is read.
     #[inline(always)]
-    pub fn is_next(&self, number: u64) -> bool {
-        number == self.forward && self.arrived.runs.back().is_some_and(|run| run.end == number)
-    }
-
-    /// Does what [`Ns2::judge`] does with the blocks of the acknowledgment before, the first of them longer by slot
-    /// `number`. The slot was sent once, and [`Ns2::is_next`] holds for it. The list of arrivals leaves it out.
-    #[inline(always)]
-    pub fn judge_next(&mut self, board: &Scoreboard, number: u64, distance: u32, anew: bool) -> Judged {
-        debug_assert!(self.is_next(number));
-        if let Some(run) = self.arrived.runs.back_mut() {
-            run.end += 1;
+    pub fn judge_lengthened(
+        &mut self,
+        board: &mut Scoreboard,
+        blocks: &SackBlocks,
+        distance: u32,
+        anew: bool,
+    ) -> Option<(u64, Slot, Judged)> {
+        // The slot follows the highest that a block reported, which is still in a run.
+        let last = self.arrived.runs.back_mut().filter(|run| run.end == self.forward)?;
+        if board.high_sacked() != self.forward {
+            return None;
         }
-        self.forward = number + 1;
+        let (number, slot) = board.mark_lengthened(blocks)?;
+        last.end += 1;
+        self.forward += 1;
         let mut judged = std::mem::take(&mut self.lists);
         self.find_lost(board, distance, &[], self.forward, anew, &mut judged.lost);
         self.judged = self.forward.saturating_sub(u64::from(distance));
-        judged
+        Some((number, slot, judged))
     }
 
     /// Adds slots before `end` that are lost, in their order.
@@ -500,11 +504,7 @@ mod tests {
         for &step in steps {
             let thorough = apply(step, &mut board, &mut ns2, &mut blocks);
             let given: SackBlocks = blocks.iter().copied().collect();
-            if shortly
-                && ns2.is_next(board.high_sacked())
-                && let Some((number, _)) = board.mark_lengthened(&given)
-            {
-                let judged = ns2.judge_next(&board, number, 3, anew);
+            if shortly && let Some((number, _, judged)) = ns2.judge_lengthened(&mut board, &given, 3, anew) {
                 judged.lost.iter().for_each(|&number| _ = board.mark_lost(number));
                 after.push(format!("{:?} {:?}", [number], judged.lost));
                 ns2.give_back(judged);
