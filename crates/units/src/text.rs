@@ -54,16 +54,18 @@ pub trait Quantity: Sized + Copy {
                 return Err(refuse(format!("unknown unit \"{unit}\"{hint} (one of {})", units())));
             }
         };
-        let base = value * scale;
-        let (low, high, range) = Self::RANGE;
-        if !(base.is_finite() && base >= low && base <= high) {
-            return Err(refuse(format!("must be {range}")));
-        }
-        let quantity = Self::from_base(base);
-        if quantity.to_base() == 0.0 && base != 0.0 {
+        let quantity = Self::of(value, scale).ok_or_else(|| refuse(format!("must be {}", Self::RANGE.2)))?;
+        if quantity.to_base() == 0.0 && value != 0.0 {
             return Err(refuse("is so little that it would be rounded to 0".to_owned()));
         }
         Ok(quantity)
+    }
+
+    /// The quantity of a number and the size of its unit; `None` out of range.
+    fn of(number: f64, scale: f64) -> Option<Self> {
+        let base = number * scale;
+        let (low, high, _) = Self::RANGE;
+        (base.is_finite() && base >= low && base <= high).then(|| Self::from_base(base))
     }
 
     /// Writes the shortest text that reads back as the same value. A number below 1 counts as longer, so 200 ms is
@@ -71,25 +73,29 @@ pub trait Quantity: Sized + Copy {
     fn write(self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let base = self.to_base();
         let length = |text: &str| text.len() + if text.starts_with("0.") { 2 } else { 0 };
-        let exact = |text: &str| Self::parse(text).is_ok_and(|q| q.to_base() == base);
+        // A number that is written is read back as itself.
+        let exact = |number: f64, scale: f64| Self::of(number, scale).is_some_and(|q| q.to_base() == base);
         let mut shortest: Option<String> = None;
         let is_shorter = |least: usize, than: &Option<String>| than.as_ref().is_none_or(|than| least < length(than));
-        let offer = |number: f64, unit: &str, shortest: &mut Option<String>| {
+        let offer = |number: f64, (unit, scale): (&str, f64), shortest: &mut Option<String>| {
+            if !exact(number, scale) {
+                return;
+            }
             let text = format!("{number} {unit}");
-            if is_shorter(length(&text), shortest) && exact(&text) {
+            if is_shorter(length(&text), shortest) {
                 *shortest = Some(text);
             }
         };
         let mut untidy = Vec::new();
-        for (unit, scale) in Self::UNITS {
+        for &(unit, scale) in Self::UNITS {
             let number = base / scale;
             if !is_shorter(least_length(number) + 1 + unit.len(), &shortest) {
                 continue; // before it is written, which takes long
             }
             let tidied = tidy(number);
-            offer(tidied, unit, &mut shortest);
+            offer(tidied, (unit, scale), &mut shortest);
             if tidied != number {
-                untidy.push((number, unit));
+                untidy.push((number, (unit, scale)));
             }
         }
         untidy.into_iter().for_each(|(number, unit)| offer(number, unit, &mut shortest));
