@@ -39,11 +39,12 @@ const MORE_THAN_ANY_ROUTE: f64 = (1u64 << 34) as f64;
 
 impl QueuedSatellite {
     fn new(metres: f64, steps: f64, satellite: u32) -> QueuedSatellite {
-        QueuedSatellite(((metres * steps) as u64) << SATELLITE_BITS | u64::from(satellite))
+        // As signed numbers, which processors convert in one instruction.
+        QueuedSatellite(((metres * steps) as i64 as u64) << SATELLITE_BITS | u64::from(satellite))
     }
 
     fn metres(self, steps: f64) -> f64 {
-        (self.0 >> SATELLITE_BITS) as f64 / steps
+        (self.0 >> SATELLITE_BITS) as i64 as f64 / steps
     }
 
     fn satellite(self) -> u32 {
