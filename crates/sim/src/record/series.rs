@@ -77,10 +77,20 @@ pub(crate) struct Series {
 }
 
 impl Series {
-    /// Series of `flows` flows with at most `most` instants; an even number, so that thinning keeps the interval even.
-    pub(crate) fn new(interval: Duration, most: usize, flows: usize) -> Series {
+    /// Series of `flows` flows over `duration` with at most `most` instants; an even number, so that thinning keeps the
+    /// interval even.
+    pub(crate) fn new(interval: Duration, duration: Duration, most: usize, flows: usize) -> Series {
         let most = most & !1;
-        Series { interval, most, times: Vec::new(), hop: Vec::new(), samples: Vec::new(), states: Vec::new(), flows }
+        let instants = most.min((duration.as_nanos() / interval.as_nanos()) as usize + 1);
+        Series {
+            interval,
+            most,
+            times: Vec::with_capacity(instants),
+            hop: Vec::with_capacity(instants),
+            samples: Vec::with_capacity(instants * flows),
+            states: Vec::new(),
+            flows,
+        }
     }
 
     /// Adds one instant: the hop, then each flow and its application in order. Beyond the most, every other instant is
@@ -127,29 +137,30 @@ impl Series {
 
     /// One row for each instant and flow. Rates and counts are those of the interval that ends at the instant.
     pub(crate) fn table(&self, transmissions: usize) -> Table {
-        let rows = (0..self.times.len()).flat_map(|i| (0..self.flows).map(move |f| SeriesRow { series: self, i, f }));
+        let of_instant = |i| (0..self.flows).map(move |f| SeriesRow { series: self, i, f });
+        let rows: Vec<SeriesRow> = (0..self.times.len()).flat_map(of_instant).collect();
         let mut table = Table::default();
         for SeriesColumn { line, only_with, made } in COLUMNS {
             if !only_with.holds(self) {
                 continue;
             }
             match *made {
-                ColumnSource::Float(made) => table.float(line.name, rows.clone().map(|row| made(&row))),
-                ColumnSource::Count(made) => table.count(line.name, rows.clone().map(|row| made(&row))),
+                ColumnSource::Float(made) => table.float(line.name, rows.iter().map(made)),
+                ColumnSource::Count(made) => table.count(line.name, rows.iter().map(made)),
                 ColumnSource::CountOfEach(names, made) => {
                     for (n, name) in names.iter().enumerate().take(transmissions) {
-                        table.count(name, rows.clone().map(|row| made(&row, n)));
+                        table.count(name, rows.iter().map(|row| made(row, n)));
                     }
                 }
                 ColumnSource::CountBeyond(made) if transmissions > TRANSMISSIONS => {
-                    table.count(line.name, rows.clone().map(|row| made(&row)));
+                    table.count(line.name, rows.iter().map(made));
                 }
                 ColumnSource::CountBeyond(_) => {}
             }
         }
         for &(line, state) in AppSample::STATES {
             if self.states.iter().any(|sample| !state(sample).is_nan()) {
-                table.float(line.name, rows.clone().map(|row| state(&row.state()).into()));
+                table.float(line.name, rows.iter().map(|row| state(&row.state()).into()));
             }
         }
         table
@@ -359,7 +370,7 @@ mod tests {
 
     #[test]
     fn thinning_out_bounds_the_memory_and_loses_no_count() {
-        let mut series = Series::new(Duration::from_millis(100), 17, 2);
+        let mut series = Series::new(Duration::from_millis(100), Duration::from_secs(1000), 17, 2);
         let (mut now, mut step) = (Time::ZERO, 0);
         while now < Time::ZERO + Duration::from_secs(1000) {
             let flow = |f: u64| FlowSample { delivered_bytes: step * (f + 1), ..FlowSample::default() };

@@ -61,7 +61,8 @@ pub(crate) fn build(plan: &Plan, seed: u64, scripts: &mut dyn Scripts) -> Result
     let sampler = schedule.add(Machine::Sampler);
     let Flows { applications, kinds, flows, connections, proxies } = flows(plan, &streams, &mut schedule, scripts)?;
     let record = &config.record;
-    let series = record.series.then(|| Series::new(record.interval, record.most_samples(flows.len()), flows.len()));
+    let most = record.most_samples(flows.len());
+    let series = record.series.then(|| Series::new(record.interval, config.duration, most, flows.len()));
     let listeners = flows.iter().map(|flow| config.flows[flow.kind as usize].traffic.entry().listener());
     let recorder = Recorder::new(listeners, series);
     let places = flows.iter().filter(|flow| kinds[flow.kind as usize].transport.follows_gateways());

@@ -488,7 +488,7 @@ impl Place {
         let mut hop = HopSample {
             queue_packets: self.last_hop.queue().packets as u32,
             reordering_packets: self.last_hop.reordering().stored as u32,
-            path_delay_s: self.path.trace().delay(now).map_or(f32::NAN, |delay| delay.as_secs_f64() as f32),
+            path_delay_s: self.path.whole_delay(now).map_or(f32::NAN, |delay| delay.as_secs_f64() as f32),
             coded_bits: self.last_hop.coded_bits_by(now) as u64,
             harq_failed: harq.failed,
             access: self.return_link.as_ref().map(|link| link.counts(now)),

@@ -247,6 +247,13 @@ impl LongPath {
         self.plan.delay(now)
     }
 
+    /// The delay of the trace at `now`, the last link included; `None` without a route.
+    pub(super) fn whole_delay(&self, now: Time) -> Option<Duration> {
+        let [last, _] = self.stretches;
+        let stretch = if last.holds(now) { last } else { self.plan.trace.stretch(now) };
+        stretch.delays(now).map(|(delay, _)| delay)
+    }
+
     /// Whether a handover interrupts the users at `now`.
     #[inline]
     pub(super) fn interrupts(&self, now: Time) -> bool {
