@@ -5,6 +5,7 @@
 //! because the gains of a packet's transmissions are correlated.
 
 use std::borrow::Cow;
+use std::cmp::Ordering;
 
 use channel::TransmissionLaw;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -84,46 +85,81 @@ impl Block {
 /// Transmission i gets the `targets[i]`-quantile of the bits that packets still need after the transmissions before it;
 /// the last, beyond the targets, gets the rest. If all the rest of the codeword would not reach a target, the rest is
 /// divided evenly among the transmissions left. A transmission without bits (its target is met before) is left out, so
-/// there may be fewer than `law.transmissions`.
+/// there may be fewer than `targets` and the last.
 ///
 /// # Panics
-/// If the law is empty or has fewer transmissions than `targets` and the last.
+/// If the law is empty or has fewer transmissions than `targets`.
 pub fn transmission_sizes(block: &Block, targets: &[f64], law: &TransmissionLaw) -> Vec<u32> {
-    assert!(targets.len() < law.transmissions && law.samples.len() >= law.transmissions);
+    assert!(targets.len() <= law.transmissions && law.samples.len() >= law.transmissions);
     let rows = law.samples.chunks_exact(law.transmissions);
-    // For each packet of the law: the information received, or infinity once it is decoded.
-    let mut received = vec![0.0; rows.len()];
-    let mut missing = vec![0.0; rows.len()];
-    let mut sizes = Vec::with_capacity(targets.len() + 1);
-    let mut sent = 0;
-    for (transmission, &target) in targets.iter().enumerate() {
-        let before = sizes.last().map(|&size| (transmission - 1, f64::from(size)));
-        for ((missing, received), row) in missing.iter_mut().zip(&mut received).zip(rows.clone()) {
-            if let Some((before, size)) = before {
-                *received += size * f64::from(row[before]);
-                if block.decodes(f64::from(sent), *received) {
-                    *received = f64::INFINITY;
-                }
-            }
-            *missing = block.missing(f64::from(sent), *received, f64::from(row[transmission]));
+    let Some((&first, others)) = targets.split_first() else { return vec![block.coded_bits] };
+    let mut rest = Rest { bits: block.coded_bits, transmissions: targets.len() as u32 + 1 };
+    // Packets without information miss the more bits the less information a bit brings.
+    let mut per_bit: Vec<f32> = rows.clone().map(|row| row[0]).collect();
+    let missing = |per_bit| block.missing(0.0, 0.0, f64::from(per_bit));
+    let mut sizes = vec![rest.take(quantile(&mut per_bit, 0, first, |a, b| b.total_cmp(a), missing))];
+    // The packets that are not decoded yet: their rows, and the information received.
+    let (packets, mut undecoded) = (rows.len(), Vec::<(&[f32], f64)>::with_capacity(rows.len()));
+    for (before, &target) in others.iter().enumerate() {
+        let (size, sent) = (f64::from(sizes[before]), f64::from(block.coded_bits - rest.bits));
+        let receive = |(row, received): &mut (&[f32], f64)| {
+            *received += size * f64::from(row[before]);
+            !block.decodes(sent, *received)
+        };
+        match before {
+            0 => undecoded.extend(
+                rows.clone().map(|row| (row, 0.0)).filter_map(|mut packet| receive(&mut packet).then_some(packet)),
+            ),
+            _ => undecoded.retain_mut(receive),
         }
-        let (wanted, left) = (quantile(&mut missing, target).ceil(), block.coded_bits - sent);
-        let share = left.div_ceil((targets.len() + 1 - transmission) as u32);
-        let size = if wanted > f64::from(left) { share } else { wanted as u32 };
-        sent += size;
-        sizes.push(size);
+        let missing = |(row, received): &(&[f32], f64)| block.missing(sent, *received, f64::from(row[before + 1]));
+        let mut missing: Vec<f64> = undecoded.iter().map(missing).collect();
+        let decoded = packets - missing.len();
+        sizes.push(rest.take(quantile(&mut missing, decoded, target, f64::total_cmp, |missing| missing)));
     }
-    sizes.push(block.coded_bits - sent);
+    sizes.push(rest.bits);
     sizes.retain(|&size| size > 0);
     sizes
 }
 
-/// The quantile between order statistics, linear: definition 7 of Hyndman and Fan (1996). Reorders `values`.
-fn quantile(values: &mut [f64], share: f64) -> f64 {
-    let position = share * (values.len() - 1) as f64;
-    let (_, &mut low, above) = values.select_nth_unstable_by(position as usize, f64::total_cmp);
+/// The coded bits that are not sent, and the transmissions left for them.
+struct Rest {
+    bits: u32,
+    transmissions: u32,
+}
+
+impl Rest {
+    /// The bits of the next transmission, which wants so many.
+    fn take(&mut self, wanted: f64) -> u32 {
+        let wanted = wanted.ceil();
+        let share = self.bits.div_ceil(self.transmissions);
+        let size = if wanted > f64::from(self.bits) { share } else { wanted as u32 };
+        self.bits -= size;
+        self.transmissions -= 1;
+        size
+    }
+}
+
+/// The quantile between order statistics, linear: definition 7 of Hyndman and Fan (1996), of so many zeros and of
+/// `bits` of the values, which `order` sorts. Reorders `values`.
+fn quantile<T: Copy>(
+    values: &mut [T],
+    zeros: usize,
+    share: f64,
+    order: impl Fn(&T, &T) -> Ordering + Copy,
+    bits: impl Fn(T) -> f64,
+) -> f64 {
+    let position = share * (zeros + values.len() - 1) as f64;
+    let (low, above) = match (position as usize).checked_sub(zeros) {
+        Some(index) => {
+            let (_, &mut low, above) = values.select_nth_unstable_by(index, order);
+            (bits(low), above)
+        }
+        None if position as usize + 1 < zeros => return 0.0,
+        None => (0.0, values),
+    };
+    let high = above.iter().copied().min_by(order).map_or(low, bits);
     let part = position.fract();
-    let high = above.iter().copied().min_by(f64::total_cmp).unwrap_or(low);
     if part == 0.0 || high == low { low } else { low + part * (high - low) }
 }
 

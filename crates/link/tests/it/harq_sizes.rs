@@ -83,6 +83,53 @@ fn agrees_with_the_calibration_of_the_channel() {
     assert!((success - 98.92).abs() < 0.25, "{success} %");
 }
 
+/// The sizes as they are defined: all packets are kept, and one that is decoded needs no bits.
+fn by_definition(block: &Block, targets: &[f64], law: &TransmissionLaw) -> Vec<u32> {
+    let rows: Vec<&[f32]> = law.samples.chunks(law.transmissions).collect();
+    let mut received = vec![0.0; rows.len()];
+    let (mut sizes, mut sent) = (Vec::new(), 0);
+    for (transmission, &target) in targets.iter().enumerate() {
+        let missing =
+            |(row, received): (&&[f32], &f64)| block.missing(f64::from(sent), *received, f64::from(row[transmission]));
+        let mut missing: Vec<f64> = rows.iter().zip(&received).map(missing).collect();
+        missing.sort_by(f64::total_cmp);
+        let position = target * (rows.len() - 1) as f64;
+        let (low, high) = (missing[position as usize], missing[(position.ceil()) as usize]);
+        let wanted = if low == high { low } else { low + position.fract() * (high - low) };
+        let left = block.coded_bits - sent;
+        let share = left.div_ceil((targets.len() + 1 - transmission) as u32);
+        let size = if wanted.ceil() > f64::from(left) { share } else { wanted.ceil() as u32 };
+        sent += size;
+        sizes.push(size);
+        for (received, row) in received.iter_mut().zip(&rows) {
+            *received += f64::from(size) * f64::from(row[transmission]);
+            if block.decodes(f64::from(sent), *received) {
+                *received = f64::INFINITY;
+            }
+        }
+    }
+    sizes.push(block.coded_bits - sent);
+    sizes.retain(|&size| size > 0);
+    sizes
+}
+
+proptest! {
+    /// Also where bursts are erased or carry all they can, where few packets are left, and where targets are met
+    /// before.
+    #[test]
+    fn sizes_are_the_quantiles_over_all_packets(
+        rows in prop::collection::vec(prop::array::uniform4(prop_oneof![0.0f32..1.0, Just(0.0), Just(1.0)]), 1..80),
+        shares in prop::collection::vec(0.01f64..0.99, 0..=3),
+        threshold in prop_oneof![Just(Threshold::Code), (1.0f64..1.5).prop_map(Threshold::Constant)],
+    ) {
+        let mut targets = shares;
+        targets.sort_by(f64::total_cmp);
+        let law = TransmissionLaw { transmissions: 4, samples: rows.concat() };
+        let block = Block { threshold, ..CODE };
+        prop_assert_eq!(transmission_sizes(&block, &targets, &law), by_definition(&block, &targets, &law));
+    }
+}
+
 #[test]
 fn block_fading_gives_quantiles_of_one_over_a_uniform_variable() {
     // c uniform on 0 to 1: N_1 = K / (1/2), N_1 + N_2 = K / 0.3, and all in all K / 0.15 is more than there is: the
