@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use units::chance::unit_interval;
 use units::{Db, Duration, FieldError, Files, Probability, Time};
 
-use crate::{CLEAR, Channel, ChannelModel, ERASED, Geometry, Kind, MakeRng, TransmissionLaw};
+use crate::{CLEAR, Channel, ChannelModel, ERASED, Geometry, Kind, LawRequest, MakeRng, TransmissionLaw};
 
 /// Each burst is erased with the same probability, independently of the others; all others arrive without noise.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -42,11 +42,14 @@ impl ChannelModel for Bernoulli {
         Box::new(BernoulliChannel { loss: self.loss.get(), rng: streams("erasures") })
     }
 
-    fn transmission_law(&self, _spacing: Duration, transmissions: usize, streams: &mut MakeRng<'_>) -> TransmissionLaw {
+    fn transmission_law(&self, request: LawRequest, streams: &mut MakeRng<'_>) -> TransmissionLaw {
         const ROWS: usize = 32_768;
+        let LawRequest { transmissions, read, .. } = request;
         let mut rng = streams("law-erasures");
         let mut burst = || if unit_interval(rng.next_u64()) < self.loss.get() { 0.0 } else { 1.0 };
-        TransmissionLaw { transmissions, samples: (0..ROWS * transmissions).map(|_| burst()).collect() }
+        let bursts = (0..ROWS * transmissions).map(|i| (i % transmissions, burst()));
+        let samples = bursts.filter(|&(transmission, _)| transmission < read).map(|(_, burst)| burst).collect();
+        TransmissionLaw { transmissions: read, samples }
     }
 
     fn sampling_interval(&self) -> Option<Duration> {
@@ -103,7 +106,8 @@ mod tests {
 
     #[test]
     fn the_law_has_the_same_rate_in_each_transmission() {
-        let law = Bernoulli { loss: Probability::new(0.2) }.transmission_law(Duration::ZERO, 3, &mut streams(1));
+        let asked = LawRequest::all(3, Duration::ZERO);
+        let law = Bernoulli { loss: Probability::new(0.2) }.transmission_law(asked, &mut streams(1));
         for column in 0..3 {
             let values: Vec<_> = law.samples.iter().skip(column).step_by(3).collect();
             let mean = values.iter().map(|&&v| f64::from(v)).sum::<f64>() / values.len() as f64;

@@ -8,7 +8,7 @@ use units::{Db, Duration, FieldError, Files, Frequency, Time};
 
 use crate::level::{Cursor, Level, LineOfSight, Sight, Snr};
 use crate::link_budget::LinkBudget;
-use crate::{CLEAR, Channel, ChannelModel, ERASED, Geometry, Kind, MakeRng, TransmissionLaw, qpsk};
+use crate::{CLEAR, Channel, ChannelModel, ERASED, Geometry, Kind, LawRequest, MakeRng, TransmissionLaw, qpsk};
 
 /// An unobstructed line of sight: no fading, and no noise unless a signal-to-noise ratio or a link budget is given.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -77,8 +77,9 @@ impl ChannelModel for ClearModel {
     }
 
     /// One row if Es/N0 is constant; else packets sent at equal intervals of the time in which a satellite serves.
-    fn transmission_law(&self, spacing: Duration, transmissions: usize, _streams: &mut MakeRng<'_>) -> TransmissionLaw {
+    fn transmission_law(&self, request: LawRequest, _streams: &mut MakeRng<'_>) -> TransmissionLaw {
         const ROWS: usize = 4096;
+        let LawRequest { read: transmissions, spacing, .. } = request;
         let (Snr::Over(_), Some(geometry)) = (&self.sight.snr, &self.sight.geometry) else {
             let information = qpsk::mutual_information(self.sight.snr.mean()) as f32;
             return TransmissionLaw { transmissions, samples: vec![information; transmissions] };

@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Db, Duration, FieldError, Time};
 
-use crate::{Channel, ChannelModel, MakeRng, Observation, TransmissionLaw};
+use crate::{Channel, ChannelModel, LawRequest, MakeRng, Observation, TransmissionLaw};
 
 /// How the series goes on between bursts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -89,17 +89,19 @@ impl ChannelModel for HeldModel {
         Box::new(HeldChannel { channel: self.model.build(user, streams), held: self.held, bursts: 0 })
     }
 
-    fn transmission_law(&self, spacing: Duration, transmissions: usize, streams: &mut MakeRng<'_>) -> TransmissionLaw {
+    fn transmission_law(&self, request: LawRequest, streams: &mut MakeRng<'_>) -> TransmissionLaw {
+        let spacing = request.spacing;
+        let mut law = |spacing| self.model.transmission_law(LawRequest { spacing, ..request }, streams);
         match self.held {
-            Held::Time => self.model.transmission_law(spacing, transmissions, streams),
-            Held::Burst { step } => self.model.transmission_law(step, transmissions, streams),
+            Held::Time => law(spacing),
+            Held::Burst { step } => law(step),
             Held::Block { length, step } => {
                 let [fewer, more] = blocks_apart(spacing, length, step);
-                let law = self.model.transmission_law(fewer, transmissions, streams);
+                let near = law(fewer);
                 let share = (spacing.as_nanos() % length.as_nanos()) as f64 / length.as_nanos() as f64;
                 match share > 0.0 && fewer != more {
-                    true => mixed(law, &self.model.transmission_law(more, transmissions, streams), share),
-                    false => law,
+                    true => mixed(near, &law(more), share),
+                    false => near,
                 }
             }
         }
@@ -298,7 +300,8 @@ mod tests {
     fn the_law_is_of_transmissions_a_step_apart() {
         let (step, spacing) = (Duration::from_millis(7), Duration::from_millis(20));
         let build = |held| Lms { held, ..Lms::default() }.load(&mut units::MemoryFiles::new(), None).unwrap();
-        let law = |model: &dyn ChannelModel, spacing| model.transmission_law(spacing, 3, &mut streams(1));
+        let law =
+            |model: &dyn ChannelModel, spacing| model.transmission_law(LawRequest::all(3, spacing), &mut streams(1));
         let (time, burst) = (build(Held::Time), build(Held::Burst { step }));
         assert_eq!(law(burst.as_ref(), spacing), law(time.as_ref(), step));
         assert_ne!(burst.law_identity(), time.law_identity());
@@ -308,7 +311,8 @@ mod tests {
     fn the_law_of_blocks_is_of_transmissions_some_blocks_apart() {
         let ms = Duration::from_millis;
         let build = |held| Lms { held, ..Lms::default() }.load(&mut units::MemoryFiles::new(), None).unwrap();
-        let law = |model: &dyn ChannelModel, spacing| model.transmission_law(spacing, 3, &mut streams(1));
+        let law =
+            |model: &dyn ChannelModel, spacing| model.transmission_law(LawRequest::all(3, spacing), &mut streams(1));
         let time = build(Held::Time);
         let block = |length, step| build(Held::Block { length: ms(length), step: ms(step) });
         // Twenty blocks later is twenty steps later.
@@ -337,7 +341,7 @@ mod tests {
             let held = Held::Block { length: ms(length), step: ms(step) };
             let config = Trace { file: "fades.csv".into(), offset: Duration::ZERO, reference_snr: Db::new(0.0), held };
             let model = config.load(&mut files, None).unwrap();
-            let law = model.transmission_law(ms(spacing), 2, &mut streams(1));
+            let law = model.transmission_law(LawRequest::all(2, ms(spacing)), &mut streams(1));
             let alike = law.samples.chunks(2).filter(|pair| (pair[0] > 0.1) == (pair[1] > 0.1)).count();
             let expected = alike as f64 / (law.samples.len() / 2) as f64;
             let (mut channel, mut met, packets) = (model.build(0, &mut streams(1)), 0, 20_000);

@@ -24,7 +24,9 @@ mod testing;
 pub use geometry::Geometry;
 pub use link_budget::LinkBudget;
 pub use lms::P681;
-pub use model::{CLEAR, Channel, ChannelModel, DECIDED, ERASED, Kind, MakeRng, Observation, TransmissionLaw};
+pub use model::{
+    CLEAR, Channel, ChannelModel, DECIDED, ERASED, Kind, LawRequest, MakeRng, Observation, TransmissionLaw,
+};
 pub use rain::{FixedRain, Rain, RainByElevation};
 pub use stats::{ChannelStats, FadeStats, Fading, Lag, Percentile, Row, StateShare, generate, measure};
 

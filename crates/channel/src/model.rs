@@ -107,9 +107,9 @@ pub trait ChannelModel: Send + Sync + fmt::Debug {
     /// The channel of the user with this number, from 0, with random streams from `streams`.
     fn build(&self, user: u64, streams: &mut MakeRng<'_>) -> Box<dyn Channel>;
 
-    /// The joint law of the mutual information of `transmissions` transmissions of one packet, `spacing` apart, for a
-    /// packet sent at any time. It draws from streams of its own purposes: `streams` may be those of a user.
-    fn transmission_law(&self, spacing: Duration, transmissions: usize, streams: &mut MakeRng<'_>) -> TransmissionLaw;
+    /// The joint law of the mutual information of the transmissions of one packet, for a packet sent at any time. It
+    /// draws from streams of its own purposes: `streams` may be those of a user.
+    fn transmission_law(&self, request: LawRequest, streams: &mut MakeRng<'_>) -> TransmissionLaw;
 
     /// All parameters of the law besides the arguments, as text: models with the same text have the same law. `None` if
     /// the law is not worth caching, or its parameters have no short text.
@@ -164,13 +164,31 @@ pub const CLEAR: Db = Db::new(300.0);
 /// carries.
 pub const DECIDED: Db = Db::new(600.0);
 
+/// What is asked of the law of a packet's transmissions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LawRequest {
+    /// Transmissions of a packet, for all of which random numbers are drawn.
+    pub transmissions: usize,
+    /// How many of them are read, from the first on: at least one.
+    pub read: usize,
+    /// Time from one transmission to the next.
+    pub spacing: Duration,
+}
+
+impl LawRequest {
+    /// All of so many transmissions.
+    pub fn all(transmissions: usize, spacing: Duration) -> LawRequest {
+        LawRequest { transmissions, read: transmissions, spacing }
+    }
+}
+
 /// The joint law of the mutual information of the transmissions of one packet.
 ///
-/// Row `i` of `samples` holds, for one packet, the mutual information per coded bit (0 to 1) of each of its possible
-/// transmissions, which are the requested spacing apart.
+/// Row `i` of `samples` holds, for one packet, the mutual information per coded bit (0 to 1) of each of its
+/// transmissions that are read, which are the requested spacing apart.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TransmissionLaw {
-    /// Number of transmissions, the length of a row.
+    /// Number of transmissions that are read, the length of a row.
     pub transmissions: usize,
     /// The law's rows of mutual information, one packet after the other.
     pub samples: Vec<f32>,

@@ -12,7 +12,7 @@ use units::{Db, Duration, FieldError, Files, RowError, Time, read_text};
 
 use crate::held::Held;
 use crate::steps::Steps;
-use crate::{CLEAR, Channel, ChannelModel, ERASED, Geometry, Kind, MakeRng, TransmissionLaw};
+use crate::{CLEAR, Channel, ChannelModel, ERASED, Geometry, Kind, LawRequest, MakeRng, TransmissionLaw};
 
 /// Replays another link's decisions: after which transmission each packet is decoded, or that it is lost.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -100,13 +100,9 @@ impl ChannelModel for OutcomesModel {
     }
 
     /// Of packets sent at equal intervals over one period: nothing until the deciding transmission, all from there on.
-    fn transmission_law(
-        &self,
-        _spacing: Duration,
-        transmissions: usize,
-        _streams: &mut MakeRng<'_>,
-    ) -> TransmissionLaw {
+    fn transmission_law(&self, request: LawRequest, _streams: &mut MakeRng<'_>) -> TransmissionLaw {
         const ROWS: u64 = 32_768;
+        let transmissions = request.read;
         let mut samples = Vec::with_capacity(ROWS as usize * transmissions);
         for packet in 0..ROWS {
             let phase = u128::from(packet) * u128::from(self.steps.period) / u128::from(ROWS);
@@ -202,7 +198,7 @@ mod tests {
     #[test]
     fn the_law_has_the_shares_of_the_decisions() {
         let model = load(ROWS, &outcomes(None, Duration::ZERO)).unwrap();
-        let law = model.transmission_law(Duration::ZERO, 3, &mut streams(1));
+        let law = model.transmission_law(LawRequest::all(3, Duration::ZERO), &mut streams(1));
         let share = |column: usize| law.samples.iter().skip(column).step_by(3).sum::<f32>() / 32_768.0;
         assert_eq!([0, 1, 2].map(share), [0.5, 0.5, 0.75]);
     }

@@ -8,7 +8,7 @@ use units::{Db, Duration, FieldError, Files, RowError, Time, read_text};
 
 use crate::held::Held;
 use crate::steps::Steps;
-use crate::{Channel, ChannelModel, ERASED, Geometry, Kind, MakeRng, TransmissionLaw, qpsk};
+use crate::{Channel, ChannelModel, ERASED, Geometry, Kind, LawRequest, MakeRng, TransmissionLaw, qpsk};
 
 /// Replays a measured or generated attenuation series.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -78,8 +78,9 @@ impl ChannelModel for TraceModel {
     }
 
     /// Packets sent at equal intervals over one period of the trace.
-    fn transmission_law(&self, spacing: Duration, transmissions: usize, _streams: &mut MakeRng<'_>) -> TransmissionLaw {
+    fn transmission_law(&self, request: LawRequest, _streams: &mut MakeRng<'_>) -> TransmissionLaw {
         const ROWS: u64 = 32_768;
+        let LawRequest { read: transmissions, spacing, .. } = request;
         let mut samples = Vec::with_capacity(ROWS as usize * transmissions);
         let period = u128::from(self.steps.period);
         for packet in 0..ROWS {
@@ -279,7 +280,7 @@ mod tests {
     fn the_law_weighs_rows_by_their_time() {
         let steps = Arc::new(parse("0,0\n0.75,100\n1,100\n").unwrap()); // 0.75 s of 1.25 s are clear
         let model = TraceModel { steps, offset: Duration::ZERO, reference_snr: Db::new(30.0) };
-        let law = model.transmission_law(Duration::from_millis(250), 2, &mut streams(1));
+        let law = model.transmission_law(LawRequest::all(2, Duration::from_millis(250)), &mut streams(1));
         let share = |first: bool, second: bool| {
             let wanted = |row: &&[f32]| (row[0] > 0.5) == first && (row[1] > 0.5) == second;
             law.samples.chunks(2).filter(wanted).count() as f64 / (law.samples.len() / 2) as f64

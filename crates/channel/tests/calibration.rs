@@ -8,7 +8,7 @@
 #[path = "../src/testing.rs"]
 mod testing;
 
-use channel::{ChannelConfig, ChannelModel, Lms, TransmissionLaw, code, qpsk};
+use channel::{ChannelConfig, ChannelModel, LawRequest, Lms, TransmissionLaw, code, qpsk};
 use units::{Db, Duration, Time};
 
 const DATA_BITS: f64 = 8_920.0;
@@ -35,7 +35,7 @@ fn adaptive_harq_decodes_as_often_as_calibrated() {
     let gains: Vec<Vec<f64>> = (0..RUNS).map(gains_db).collect();
     for (step, (success, success_deviation, bits, bits_deviation)) in REFERENCE.into_iter().enumerate() {
         let snr = 7.0 + step as f64;
-        let law = model(snr).transmission_law(SPACING, 4, &mut testing::streams(1));
+        let law = model(snr).transmission_law(LawRequest::all(4, SPACING), &mut testing::streams(1));
         let ours = decode(&gains, snr, transmission_sizes(&law));
         println!("{snr} dB: {ours:.2?}");
         assert!((ours.success - success).abs() < chance * success_deviation, "{snr} dB: {ours:?} against {success} %");

@@ -3,7 +3,7 @@
 #[path = "../src/testing.rs"]
 mod testing;
 
-use channel::{ChannelConfig, ChannelModel, measure, qpsk};
+use channel::{ChannelConfig, ChannelModel, LawRequest, TransmissionLaw, measure, qpsk};
 use proptest::prelude::*;
 use testing::streams;
 use units::{Db, Duration, Time};
@@ -72,10 +72,15 @@ fn every_kind_keeps_the_promises_of_a_channel() {
             assert!((channel::ERASED..=channel::CLEAR).contains(&snr));
             information.push(qpsk::mutual_information(snr));
         }
-        let law = model.transmission_law(Duration::from_millis(20), 3, &mut streams(1));
+        let asked = LawRequest::all(3, Duration::from_millis(20));
+        let law = model.transmission_law(asked, &mut streams(1));
         assert!(law.transmissions == 3 && !law.samples.is_empty() && law.samples.len().is_multiple_of(3));
         assert!(law.samples.iter().all(|mutual| (0.0..=1.0).contains(mutual)));
-        assert_eq!(law, model.transmission_law(Duration::from_millis(20), 3, &mut streams(1)));
+        assert_eq!(law, model.transmission_law(asked, &mut streams(1)));
+        // What is not read is drawn all the same.
+        let fewer = model.transmission_law(LawRequest { read: 2, ..asked }, &mut streams(1));
+        let first_two: Vec<f32> = law.samples.chunks(3).flat_map(|row| &row[..2]).copied().collect();
+        assert_eq!(fewer, TransmissionLaw { transmissions: 2, samples: first_two }, "{config:?}");
         let expected = mean(information.into_iter());
         for i in 0..3 {
             let of_law = mean(law.samples.iter().skip(i).step_by(3).map(|&mutual| f64::from(mutual)));

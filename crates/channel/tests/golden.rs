@@ -3,7 +3,7 @@
 #[path = "../src/testing.rs"]
 mod testing;
 
-use channel::{ChannelConfig, ChannelModel};
+use channel::{ChannelConfig, ChannelModel, LawRequest};
 use testing::streams;
 use units::{Duration, Time};
 
@@ -72,7 +72,7 @@ fn read(model: &dyn ChannelModel, indices: Vec<u64>) -> u64 {
 
 fn digest_of_law(model: &dyn ChannelModel) -> u64 {
     let mut hash = Hash::default();
-    let law = model.transmission_law(Duration::from_millis(20), 3, &mut streams(7));
+    let law = model.transmission_law(LawRequest::all(3, Duration::from_millis(20)), &mut streams(7));
     law.samples.iter().for_each(|&sample| hash.add(f64::from(sample)));
     hash.0
 }

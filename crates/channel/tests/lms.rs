@@ -4,7 +4,7 @@
 mod testing;
 
 use channel::lms::Environment;
-use channel::{ChannelConfig, ChannelModel, Lms, generate, measure, qpsk};
+use channel::{ChannelConfig, ChannelModel, LawRequest, Lms, generate, measure, qpsk};
 use testing::streams;
 use units::{Angle, Db, Duration, Frequency, Speed, Time};
 
@@ -50,7 +50,7 @@ fn the_law_is_that_of_the_series() {
     let spacing = Duration::from_millis(20);
     for (speed, seconds) in [(60.0, 500), (5.0, 6_000)] {
         let model = load(Lms { speed: kmh(speed), ..Lms::default() });
-        let law = model.transmission_law(spacing, 4, &mut streams(1));
+        let law = model.transmission_law(LawRequest::all(4, spacing), &mut streams(1));
         let law: Vec<[f64; 4]> = law.samples.chunks(4).map(|row| [0, 1, 2, 3].map(|i| f64::from(row[i]))).collect();
         let series = rows_of_series(&*model, 16, seconds, spacing);
         let compare = |what: &str, statistic: &dyn Fn(&[f64; 4]) -> f64, tolerance: f64| {

@@ -6,8 +6,8 @@ mod testing;
 use std::sync::Arc;
 
 use channel::{
-    CLEAR, ChannelConfig, ChannelModel, ERASED, FixedRain, Geometry, LinkBudget, Rain, TransmissionLaw, generate,
-    measure, qpsk,
+    CLEAR, ChannelConfig, ChannelModel, ERASED, FixedRain, Geometry, LawRequest, LinkBudget, Rain, TransmissionLaw,
+    generate, measure, qpsk,
 };
 use proptest::prelude::*;
 use testing::streams;
@@ -176,7 +176,7 @@ fn a_gap_erases() {
         }
         let stats = measure(&*model, Duration::from_secs(30), &mut streams(1));
         assert!((stats.erased_share - 1.0 / 3.0).abs() < 1e-3);
-        let law = model.transmission_law(Duration::from_millis(20), 3, &mut streams(1));
+        let law = model.transmission_law(LawRequest::all(3, Duration::from_millis(20)), &mut streams(1));
         let erased = law.samples.iter().filter(|&&information| information < 1e-9).count();
         // Of 10 s, the second and the third transmission of packets that begin in the last 20 and 40 ms reach into the
         // gap.
@@ -195,7 +195,9 @@ fn a_constant_geometry_has_the_same_bytes_as_a_fixed_elevation() {
             generate(model, Duration::from_secs(100), None, &mut streams(5)).collect::<Vec<_>>()
         };
         assert_eq!(rows(&*fixed), rows(&*follows), "{kind}");
-        let law = |model: &dyn ChannelModel| model.transmission_law(Duration::from_millis(20), 3, &mut streams(5));
+        let law = |model: &dyn ChannelModel| {
+            model.transmission_law(LawRequest::all(3, Duration::from_millis(20)), &mut streams(5))
+        };
         assert_eq!(law(&*fixed), law(&*follows), "{kind}");
         assert_eq!(fixed.reference_snr(), follows.reference_snr());
         assert!(follows.warnings(1).is_empty());
@@ -262,7 +264,7 @@ fn the_law_is_the_mixture_by_share_of_time() {
         format!(r#"{{ "kind": "lms", "environment": "urban", "elevation": "{elevation}", "reference_snr": "6 dB" }}"#)
     };
     let spacing = Duration::from_millis(20);
-    let law = |model: Box<dyn ChannelModel>| model.transmission_law(spacing, 3, &mut streams(3));
+    let law = |model: Box<dyn ChannelModel>| model.transmission_law(LawRequest::all(3, spacing), &mut streams(3));
     let rising = || vec![(0.0, Some((40.0, 1e6))), (400.0, Some((80.0, 1e6)))];
     let mixed = law(load(&urban("orbit"), rising()));
     let parts = ["40 deg", "60 deg", "80 deg"].map(|elevation| law(alone(&urban(elevation))));
@@ -300,7 +302,7 @@ fn the_law_of_a_line_of_sight_follows_the_range() {
         (140.0, Some((20.0, 4e6))),
     ];
     let model = load(&with_budget("clear", &BUDGET.replace("30 dB", "12 dB")), points);
-    let law = model.transmission_law(Duration::from_millis(1), 2, &mut streams(1));
+    let law = model.transmission_law(LawRequest::all(2, Duration::from_millis(1)), &mut streams(1));
     let snr = |second: f64| model.build(0, &mut streams(1)).burst_snr(at(second));
     let [near, far] = [1.0, 135.0].map(|second| qpsk::mutual_information(snr(second)));
     assert!((mean(&law) - (0.75 * near + 0.25 * far)).abs() < 1e-3 && near - far > 0.1, "{near} {far}");

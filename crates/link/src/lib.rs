@@ -27,7 +27,7 @@ pub mod segmentation;
 pub use buffer::{Backlog, Buffer, Limit, LinkFacts};
 pub use estimate::{EstimateConfig, Estimates};
 pub use harq::{Harq, HarqConfig};
-pub use last_hop::{LastHop, LastHopConfig, LawRequest, Transfer};
+pub use last_hop::{LastHop, LastHopConfig, Transfer};
 pub use packet::{DropReason, Dropped, FlowNumbers, Output, PacketRef};
 pub use propagation::Propagation;
 pub use queue::{Queue, QueueConfig, QueueManager};

@@ -95,7 +95,8 @@ impl InverseFft {
     pub(crate) fn new(size: usize, above: usize, below: usize) -> InverseFft {
         assert!(size.is_power_of_two() && size >= 16 * AT_ONCE);
         let parts = |length: usize| {
-            (0..6).flat_map(|part| (0..length / 4).map(move |group| factors(group, length)[part])).collect()
+            let groups: Vec<Factors> = (0..length / 4).map(|group| factors(group, length)).collect();
+            (0..6).flat_map(|part| groups.iter().map(move |factors| factors[part])).collect()
         };
         let mut passes = Vec::new();
         let mut length = size / 16;

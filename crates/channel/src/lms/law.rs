@@ -4,7 +4,7 @@ use std::array::from_fn;
 use std::f64::consts::PI;
 
 use multiversion::multiversion;
-use units::{Db, Duration, Time};
+use units::{Db, Time};
 
 use super::series::{DIRECT_DOPPLER, Motion, amplitude, gain_db};
 use super::shadowing::Shadowing;
@@ -12,7 +12,7 @@ use super::shared::Phasor;
 use super::states::Track;
 use crate::level::Snr;
 use crate::normal::Normals;
-use crate::{ERASED, Geometry, TransmissionLaw, qpsk};
+use crate::{ERASED, Geometry, LawRequest, TransmissionLaw, qpsk};
 
 /// Probabilities are then exact to 0.3 %.
 const ROWS: usize = 32_768;
@@ -39,57 +39,66 @@ pub(crate) fn draw(
     mut normals: Normals,
     motion: Motion,
     along: Along<'_>,
-    (spacing, transmissions): (Duration, usize),
+    LawRequest { transmissions, read, spacing }: LawRequest,
 ) -> TransmissionLaw {
     let spacing_s = spacing.as_secs_f64();
-    let phasor = |i: usize| Phasor::after(motion.doppler_hz * DIRECT_DOPPLER * (spacing_s * i as f64));
+    let mixing = cholesky(read, |lag| libm::j0(2.0 * PI * motion.doppler_hz * spacing_s * lag as f64));
     let level = along.snr.cursor().constant();
-    let mut packets = Packets {
-        mixing: cholesky(transmissions, |lag| libm::j0(2.0 * PI * motion.doppler_hz * spacing_s * lag as f64)),
-        phasors: (0..transmissions).map(phasor).collect(),
-        independent: vec![[[0.0; SIDE]; 2]; transmissions],
-        rays_db: vec![[[0.0; SIDE]; 2]; transmissions],
-        line_of_sight_db: vec![[level.map_or(0.0, Db::get); SIDE]; transmissions],
-        information: vec![[0.0; SIDE]; transmissions],
+    let of_packets = |(i, mixing)| {
+        let after_s = spacing_s * i as f64;
+        Transmission {
+            distance_m: motion.speed_mps * after_s,
+            mixing,
+            phasor: Phasor::after(motion.doppler_hz * DIRECT_DOPPLER * after_s),
+            independent: [[0.0; SIDE]; 2],
+            rays_db: [[0.0; SIDE]; 2],
+            line_of_sight_db: [level.map_or(0.0, Db::get); SIDE],
+        }
     };
-    let mut samples = vec![0.0; ROWS * transmissions];
-    // The last number of the shadowing is drawn and not used: the law stays that of its stream.
+    let mut of_packets: Vec<Transmission> = mixing.into_iter().enumerate().map(of_packets).collect();
+    let mut samples = vec![0.0; ROWS * read];
+    // Numbers are drawn for transmissions that are not read, and one more of the shadowing: the law stays that of its
+    // streams.
+    let last_m = motion.speed_mps * (spacing_s * (transmissions - 1) as f64);
     let (mut shadows, mut parts) = (vec![0.0; SIDE * (transmissions + 1)], vec![0.0; SIDE * 2 * transmissions]);
-    let distances_m: Vec<f64> = (0..transmissions).map(|i| motion.speed_mps * (spacing_s * i as f64)).collect();
     let mut served = along.geometry.map(|geometry| geometry.served(ROWS));
     let mut starts = Starts::new([Time::ZERO; SIDE], motion, &along);
-    for rows in samples.chunks_exact_mut(SIDE * transmissions) {
+    for rows in samples.chunks_exact_mut(SIDE * read) {
         if let Some(served) = &mut served {
             starts = Starts::new(from_fn(|_| served.next().unwrap_or(Time::ZERO)), motion, &along);
         }
         normals.fill(&mut parts);
-        shadowing.walk_anew(motion.speed_mps * spacing_s, &starts.correlations_m, &mut shadows);
+        shadowing.walk_anew(motion.speed_mps * spacing_s, &starts.correlations_m, &mut shadows, read);
         let draws = shadows.chunks_exact(transmissions + 1).zip(parts.as_chunks::<2>().0.chunks_exact(transmissions));
         for ((packet, &start_m), (shadows, parts)) in starts.metres.iter().enumerate().zip(draws) {
             track.restart(start_m);
-            let of_packets = packets.rays_db.iter_mut().zip(&mut packets.independent).zip(&distances_m);
-            for (((rays_db, independent), distance_m), (shadow, part)) in of_packets.zip(shadows.iter().zip(parts)) {
-                let (loo, _) = track.at(start_m + distance_m);
-                (rays_db[0][packet], rays_db[1][packet]) = (loo.direct_db(*shadow), loo.multipath_db as f32);
-                (independent[0][packet], independent[1][packet]) = (part[0], part[1]);
+            for (transmission, (shadow, part)) in of_packets.iter_mut().zip(shadows.iter().zip(parts)) {
+                let loo = track.parameters_at(start_m + transmission.distance_m);
+                transmission.rays_db[0][packet] = loo.direct_db(*shadow);
+                transmission.rays_db[1][packet] = loo.multipath_db as f32;
+                transmission.independent[0][packet] = part[0];
+                transmission.independent[1][packet] = part[1];
             }
+            track.parameters_at(start_m + last_m);
         }
         if level.is_none() {
             for (packet, &start) in starts.at.iter().enumerate() {
                 let mut cursor = along.snr.cursor();
-                for (i, line_of_sight_db) in packets.line_of_sight_db.iter_mut().enumerate() {
-                    line_of_sight_db[packet] = cursor.at(start + spacing * i as u64);
+                for (i, transmission) in of_packets.iter_mut().enumerate() {
+                    transmission.line_of_sight_db[packet] = cursor.at(start + spacing * i as u64);
                 }
             }
         }
-        packets.find_information();
-        for (i, information) in packets.information.iter().enumerate() {
-            for (row, information) in rows.chunks_exact_mut(transmissions).zip(information) {
+        let (mut snrs_db, mut information) = ([0.0; SIDE], [0.0; SIDE]);
+        for i in 0..read {
+            find_snrs(&of_packets[..=i], &mut snrs_db);
+            qpsk::mutual_information_of_many(&snrs_db, &mut information);
+            for (row, information) in rows.chunks_exact_mut(read).zip(&information) {
                 row[i] = *information;
             }
         }
     }
-    TransmissionLaw { transmissions, samples }
+    TransmissionLaw { transmissions: read, samples }
 }
 
 /// The instants and distances at which packets are first sent, and the correlation distances of the shadowing there.
@@ -110,55 +119,42 @@ impl Starts {
 const SIDE: usize = 64;
 const _: () = assert!(ROWS.is_multiple_of(SIDE));
 
-/// The processes of [`SIDE`] packets, for each of their transmissions.
-struct Packets {
-    /// The multipath at a transmission is the sum of the independent numbers up to its own, with these weights.
-    mixing: Vec<Vec<f64>>,
+/// The processes of [`SIDE`] packets at one of their transmissions.
+struct Transmission {
+    /// The distance from the first transmission.
+    distance_m: f64,
+    /// The multipath is the sum of the independent numbers of the transmissions up to this one, with these weights.
+    mixing: Vec<f64>,
     /// The phase of the direct ray.
-    phasors: Vec<Phasor>,
-    /// Real and imaginary parts of the independent numbers, standard normal.
-    independent: Vec<[[f32; SIDE]; 2]>,
-    /// The powers of the direct ray with its shadowing, and of the multipath, in decibels.
-    rays_db: Vec<[[f32; SIDE]; 2]>,
-    /// Es/N0 of the line of sight, in decibels.
-    line_of_sight_db: Vec<[f64; SIDE]>,
-    /// The mutual information for each coded bit.
-    information: Vec<[f32; SIDE]>,
-}
-
-impl Packets {
-    fn find_information(&mut self) {
-        let mut snrs = [0.0; SIDE];
-        for (i, information) in self.information.iter_mut().enumerate() {
-            let (weights, phasor) = (&self.mixing[i], self.phasors[i]);
-            find_snrs(weights, &self.independent, &self.rays_db[i], phasor, &self.line_of_sight_db[i], &mut snrs);
-            qpsk::mutual_information_of_many(&snrs, information);
-        }
-    }
-}
-
-/// Es/N0 of packets at one transmission, in decibels. The rounding is the same in registers of any width.
-#[multiversion(targets("x86_64+avx2"))]
-fn find_snrs(
-    weights: &[f64],
-    independent: &[[[f32; SIDE]; 2]],
-    [direct_db, diffuse_db]: &[[f32; SIDE]; 2],
     phasor: Phasor,
-    line_of_sight_db: &[f64; SIDE],
-    snrs_db: &mut [f64; SIDE],
-) {
+    /// Real and imaginary parts of the independent numbers, standard normal.
+    independent: [[f32; SIDE]; 2],
+    /// The powers of the direct ray with its shadowing, and of the multipath, in decibels.
+    rays_db: [[f32; SIDE]; 2],
+    /// Es/N0 of the line of sight, in decibels.
+    line_of_sight_db: [f64; SIDE],
+}
+
+/// Es/N0 of packets at the last of these transmissions, in decibels. The rounding is the same in registers of any
+/// width.
+#[multiversion(targets("x86_64+avx2"))]
+fn find_snrs(transmissions: &[Transmission], snrs_db: &mut [f64; SIDE]) {
+    let [.., Transmission { mixing, phasor, rays_db: [direct_db, diffuse_db], line_of_sight_db, .. }] = transmissions
+    else {
+        return;
+    };
     // Each part of a complex number of variance 1 has a variance of a half.
     let deviation = 0.5_f64.sqrt();
     let mut multipath = [[0.0; SIDE]; 2];
-    for (weight, parts) in weights.iter().zip(independent) {
-        for (sum, part) in multipath.as_flattened_mut().iter_mut().zip(parts.as_flattened()) {
+    for (weight, Transmission { independent, .. }) in mixing.iter().zip(transmissions) {
+        for (sum, part) in multipath.as_flattened_mut().iter_mut().zip(independent.as_flattened()) {
             *sum += weight * (deviation * f64::from(*part));
         }
     }
     for packet in 0..SIDE {
         let amplitudes = (amplitude(direct_db[packet]), amplitude(diffuse_db[packet]));
         let multipath = [multipath[0][packet] as f32, multipath[1][packet] as f32];
-        let gain_db = f64::from(gain_db(amplitudes, multipath, phasor));
+        let gain_db = f64::from(gain_db(amplitudes, multipath, *phasor));
         snrs_db[packet] = (line_of_sight_db[packet] + gain_db).max(ERASED.get());
     }
 }

@@ -14,6 +14,7 @@ mod model;
 mod multipath;
 mod p681;
 mod parameters;
+mod perez_fontan;
 mod series;
 mod shadowing;
 mod shared;
@@ -29,6 +30,7 @@ use self::model::{Fading, REFERENCE_SNR, Site, default_reference_snr, fading_opt
 pub use self::p681::{P681, P681Environment};
 pub use self::parameters::Environment;
 use self::parameters::ParameterSet;
+use self::perez_fontan::SETS;
 pub(crate) use self::series::Motion;
 use self::states::MarkovTrack;
 use crate::held::Held;
@@ -85,7 +87,7 @@ impl Fading for Lms {
     type Site = ParameterSet;
 
     fn published(&self) -> Published<ParameterSet> {
-        let sets = ParameterSet::all().iter().filter(|set| set.environment == self.environment);
+        let sets = SETS.iter().filter(|set| set.environment == self.environment);
         Published::new(self.environment.name(), sets.map(|set| (set.elevation_deg, set)))
     }
 
@@ -100,7 +102,7 @@ impl Site for ParameterSet {
     }
 
     fn state_name(&'static self, state: usize) -> &'static str {
-        &self.states[state].name
+        self.states[state].name
     }
 
     fn shadowing_correlation_m(&self) -> f64 {

@@ -17,7 +17,7 @@ use crate::held::Held;
 use crate::level::{Cursor, Level, LineOfSight, Sight, Snr};
 use crate::link_budget::LinkBudget;
 use crate::normal::Normals;
-use crate::{Channel, ChannelModel, ERASED, Geometry, Kind, MakeRng, Observation, TransmissionLaw};
+use crate::{Channel, ChannelModel, ERASED, Geometry, Kind, LawRequest, MakeRng, Observation, TransmissionLaw};
 
 /// An environment's published parameters at one elevation.
 pub(crate) trait Site: fmt::Debug + Sized + Sync + 'static {
@@ -190,8 +190,8 @@ impl<S: Site> ChannelModel for FadingModel<S> {
         }
     }
 
-    fn transmission_law(&self, spacing: Duration, transmissions: usize, streams: &mut MakeRng<'_>) -> TransmissionLaw {
-        let step_m = self.motion.speed_mps * spacing.as_secs_f64();
+    fn transmission_law(&self, request: LawRequest, streams: &mut MakeRng<'_>) -> TransmissionLaw {
+        let step_m = self.motion.speed_mps * request.spacing.as_secs_f64();
         let correlations = |metres| self.course.legs()[self.course.leg_at(metres)].1.shadowing_correlation_m();
         let changes = self.course.legs().len() > 1 || matches!(self.sight.snr, Snr::Over(_));
         law::draw(
@@ -204,7 +204,7 @@ impl<S: Site> ChannelModel for FadingModel<S> {
                 geometry: self.sight.geometry.as_deref().filter(|_| changes),
                 shadowing_correlation_m: &correlations,
             },
-            (spacing, transmissions),
+            request,
         )
     }
 

@@ -1,6 +1,4 @@
-//! The published parameters of the three-state model, read from `parameters/perez-fontan.toml`.
-
-use std::sync::OnceLock;
+//! The parameters of the three-state model.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -34,9 +32,11 @@ impl Environment {
     }
 }
 
+/// The most states of a set.
+pub(crate) const MOST_STATES: usize = 3;
+
 /// The parameters of an environment at an elevation.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug)]
 pub(crate) struct ParameterSet {
     pub(crate) environment: Environment,
     pub(crate) elevation_deg: f64,
@@ -45,25 +45,23 @@ pub(crate) struct ParameterSet {
     /// Length of the ramp from one state's parameters to the next's, half of it on each side of the border.
     pub(crate) transition_m: f64,
     /// Names of values that were not published with this row.
-    #[serde(default)]
-    pub(crate) assumed: Vec<String>,
-    #[serde(rename = "state")]
-    pub(crate) states: Vec<FadingState>,
+    pub(crate) assumed: &'static [&'static str],
+    pub(crate) states: &'static [FadingState],
 }
 
-#[derive(Debug, Deserialize)]
+/// A state, which is kept for a frame; then the Markov chain takes a step.
+#[derive(Debug)]
 pub(crate) struct FadingState {
-    pub(crate) name: String,
-    #[serde(flatten)]
+    pub(crate) name: &'static str,
     pub(crate) loo: Loo,
     /// Distance between two steps of the chain.
     pub(crate) frame_m: f64,
-    /// Probabilities of the next state.
-    pub(crate) next: Vec<f64>,
+    /// Probabilities of the next state; 0 beyond the states of the set.
+    pub(crate) next: [f64; MOST_STATES],
 }
 
 /// The three parameters of Loo's law, in decibels relative to a line of sight.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Loo {
     /// Mean of the direct ray (alpha).
     pub(crate) mean_db: f64,
@@ -91,16 +89,9 @@ impl Loo {
 }
 
 impl ParameterSet {
-    /// All sets.
-    pub(crate) fn all() -> &'static [ParameterSet] {
-        static SETS: OnceLock<Vec<ParameterSet>> = OnceLock::new();
-        SETS.get_or_init(|| read(include_str!("../../parameters/perez-fontan.toml")))
-    }
-
-    #[cfg(test)]
-    pub(crate) fn find(environment: Environment, elevation_deg: f64) -> &'static ParameterSet {
-        let mut sets = ParameterSet::all().iter();
-        sets.find(|set| set.environment == environment && set.elevation_deg == elevation_deg).unwrap()
+    /// The probabilities of the state after one.
+    pub(crate) fn next(&self, state: usize) -> &[f64] {
+        &self.states[state].next[..self.states.len()]
     }
 
     /// The stationary law of the chain over its frames, `P = P W`.
@@ -108,7 +99,7 @@ impl ParameterSet {
         let mut law = vec![1.0 / self.states.len() as f64; self.states.len()];
         for _ in 0..10_000 {
             let next: Vec<f64> = (0..law.len())
-                .map(|to| law.iter().zip(&self.states).map(|(share, from)| share * from.next[to]).sum())
+                .map(|to| law.iter().zip(self.states).map(|(share, from)| share * from.next[to]).sum())
                 .collect();
             let change: f64 = law.iter().zip(&next).map(|(old, new)| (old - new).abs()).sum();
             law = next;
@@ -122,58 +113,8 @@ impl ParameterSet {
     /// The share of the distance spent in each state: frames of a state count with their length.
     pub(crate) fn shares_of_distance(&self) -> Vec<f64> {
         let lengths: Vec<f64> =
-            self.stationary_law().iter().zip(&self.states).map(|(share, state)| share * state.frame_m).collect();
+            self.stationary_law().iter().zip(self.states).map(|(share, state)| share * state.frame_m).collect();
         let total_length: f64 = lengths.iter().sum();
         lengths.iter().map(|length| length / total_length).collect()
-    }
-}
-
-/// The file is compiled in; a test reads it.
-fn read(text: &str) -> Vec<ParameterSet> {
-    #[derive(Deserialize)]
-    struct File {
-        set: Vec<ParameterSet>,
-    }
-    let mut sets = toml::from_str::<File>(text).expect("a valid parameter file").set;
-    for state in sets.iter_mut().flat_map(|set| &mut set.states) {
-        let total: f64 = state.next.iter().sum();
-        state.next.iter_mut().for_each(|probability| *probability /= total);
-    }
-    sets
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_set_is_complete() {
-        for set in ParameterSet::all() {
-            assert!(set.shadowing_correlation_m > 0.0 && set.transition_m >= 0.0, "{set:?}");
-            assert!((2..=3).contains(&set.states.len()));
-            for state in &set.states {
-                assert_eq!(state.next.len(), set.states.len(), "{set:?}");
-                assert!((state.next.iter().sum::<f64>() - 1.0).abs() < 1e-12);
-                assert!(state.frame_m > 0.0 && state.loo.deviation_db > 0.0 && state.loo.multipath_db < 0.0);
-            }
-            let found = ParameterSet::find(set.environment, set.elevation_deg);
-            assert!(std::ptr::eq(found, set), "two rows for one environment and elevation");
-        }
-    }
-
-    #[test]
-    fn stationary_laws_are_the_printed_ones() {
-        let printed: [(_, &[f64]); 4] = [
-            (Environment::IntermediateTreeShadowed, &[0.3929, 0.3571, 0.25]),
-            (Environment::HeavyTreeShadowed, &[0.5, 0.5]),
-            (Environment::Suburban, &[0.4545, 0.4545, 0.091]),
-            (Environment::Open, &[0.5, 0.375, 0.125]),
-        ];
-        for (environment, printed) in printed {
-            let computed = ParameterSet::find(environment, 40.0).stationary_law();
-            for (computed, printed) in computed.iter().zip(printed) {
-                assert!((computed - printed).abs() < 0.011, "{}: {computed} against {printed}", environment.name());
-            }
-        }
     }
 }

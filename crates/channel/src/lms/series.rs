@@ -169,7 +169,8 @@ mod tests {
     use std::sync::Arc;
 
     use crate::lms::multipath::BandTables;
-    use crate::lms::parameters::{Environment, ParameterSet};
+    use crate::lms::parameters::Environment;
+    use crate::lms::perez_fontan::find;
     use crate::testing::streams;
 
     /// A track that stays in one state.
@@ -225,9 +226,9 @@ mod tests {
 
     #[test]
     fn amplitudes_in_a_state_have_loo_s_law() {
-        let set = ParameterSet::find(Environment::IntermediateTreeShadowed, 40.0);
+        let set = find(Environment::IntermediateTreeShadowed, 40.0);
         let motion = Motion { speed_mps: 60.0 / 3.6, doppler_hz: 122.3, step: Duration::from_millis(2) };
-        for state in &set.states {
+        for state in set.states {
             let loo = state.loo;
             // Samples half a second (8 m) apart are independent.
             const SAMPLES: usize = 20_000;

@@ -123,9 +123,9 @@ impl Shadowing {
     }
 
     /// Overwrites `numbers` with walks of the same length, each under one of the `correlations_m`: the values at
-    /// successive steps, of which the first is independent of all before. Not for a process that is asked with
-    /// [`Shadowing::after`].
-    pub(crate) fn walk_anew(&mut self, step_m: f64, correlations_m: &[f64], numbers: &mut [f32]) {
+    /// successive steps, of which the first is independent of all before and the first `read` are read. Not for a
+    /// process that is asked with [`Shadowing::after`].
+    pub(crate) fn walk_anew(&mut self, step_m: f64, correlations_m: &[f64], numbers: &mut [f32], read: usize) {
         self.normals.fill(numbers);
         let steps = numbers.len() / correlations_m.len();
         for (correlation_m, walk) in correlations_m.iter().zip(numbers.chunks_exact_mut(steps)) {
@@ -134,7 +134,7 @@ impl Shadowing {
             }
             let ShadowingStep { memory, innovation, .. } = self.step;
             let mut value = walk[0];
-            for number in &mut walk[1..] {
+            for number in &mut walk[1..read] {
                 value = memory * value + innovation * *number;
                 *number = value;
             }
@@ -173,11 +173,11 @@ mod tests {
     fn a_walk_anew_begins_with_the_next_number() {
         let mut shadowing = Shadowing::new(0.05, 1.5, streams(3)("shadowing"));
         let mut skipped = 1; // the value at the start
-        for steps in [1, 5, 300, 2] {
+        for (steps, read) in [(1, 1), (5, 5), (300, 300), (5, 3), (2, 2)] {
             let mut walks = vec![0.0; 2 * steps];
-            shadowing.walk_anew(0.05, &[1.5; 2], &mut walks);
+            shadowing.walk_anew(0.05, &[1.5; 2], &mut walks, read);
             for walk in walks.chunks_exact(steps) {
-                assert!(walk.iter().copied().eq(recursion(3, skipped, steps)), "{steps} steps");
+                assert!(walk[..read].iter().copied().eq(recursion(3, skipped, read)), "{read} of {steps} steps");
                 skipped += steps;
             }
         }

@@ -1,5 +1,7 @@
 //! The slow part of the model: the user's state, and the parameters of Loo's law in it.
 
+use std::iter::once;
+
 use rand::Rng;
 use units::chance::unit_interval;
 use units::{higher, lower};
@@ -27,6 +29,12 @@ pub(crate) trait Track: Send {
         self.present(metres)
     }
 
+    /// The parameters at `metres`, for which no state need be known. Calls never go back.
+    #[inline(always)]
+    fn parameters_at(&mut self, metres: f64) -> Loo {
+        self.at(metres).0
+    }
+
     /// Starts anew at `metres`, independent of the course before and stationary under the parameters that apply there.
     fn restart(&mut self, metres: f64);
 }
@@ -52,14 +60,13 @@ pub(crate) struct MarkovTrack {
     /// A leg, and the shares of distance of its set.
     shares_of_distance: (usize, Vec<f64>),
     rng: Box<dyn Rng + Send>,
-    /// The frames in the window, in order: a few.
-    frames: Vec<StateFrame>,
+    window: Window,
     /// The window's centre when `value` was computed, and the distance up to which `slope` applies.
     from: f64,
     until: f64,
     value: Loo,
     slope: Loo,
-    /// The state at the position asked last, and the end of its frame.
+    /// The state at the position at which it was asked last, and the end of its frame.
     state: usize,
     state_end: f64,
 }
@@ -74,6 +81,49 @@ struct StateFrame {
     state: usize,
 }
 
+/// The frames in the window, in order.
+#[derive(Debug)]
+struct Window {
+    first: StateFrame,
+    /// Mostly none.
+    between: Vec<StateFrame>,
+    /// The last frame, which is the first if that is alone.
+    last: StateFrame,
+    alone: bool,
+}
+
+impl Window {
+    fn of(frame: StateFrame) -> Window {
+        Window { first: frame, between: Vec::new(), last: frame, alone: true }
+    }
+
+    fn restart(&mut self, frame: StateFrame) {
+        self.between.clear();
+        (self.first, self.last, self.alone) = (frame, frame, true);
+    }
+
+    fn push(&mut self, frame: StateFrame) {
+        if !self.alone {
+            self.between.push(self.last);
+        }
+        (self.last, self.alone) = (frame, false);
+    }
+
+    /// Removes the first frame, which is not alone.
+    fn remove_first(&mut self) {
+        debug_assert!(!self.alone);
+        if self.between.is_empty() {
+            (self.first, self.alone) = (self.last, true);
+        } else {
+            self.first = self.between.remove(0);
+        }
+    }
+
+    fn frames(&self) -> impl Iterator<Item = &StateFrame> {
+        once(&self.first).chain(&self.between).chain((!self.alone).then_some(&self.last))
+    }
+}
+
 impl Track for MarkovTrack {
     #[inline(always)]
     fn has_come(&self, metres: f64) -> bool {
@@ -81,9 +131,7 @@ impl Track for MarkovTrack {
     }
 
     fn advance(&mut self, metres: f64) {
-        while metres >= self.until {
-            self.enter_piece(self.until);
-        }
+        self.enter_pieces(metres);
         if metres >= self.state_end {
             self.enter_state(metres);
         }
@@ -94,6 +142,15 @@ impl Track for MarkovTrack {
         (self.value.plus(metres - self.from, self.slope), self.state)
     }
 
+    #[inline(always)]
+    fn parameters_at(&mut self, metres: f64) -> Loo {
+        if metres >= self.until {
+            self.enter_pieces(metres);
+        }
+        self.present(metres).0
+    }
+
+    #[inline]
     fn restart(&mut self, metres: f64) {
         let leg = self.course.leg_at(metres);
         if self.leg != leg {
@@ -106,27 +163,28 @@ impl Track for MarkovTrack {
         let frame = self.set.states[state].frame_m;
         // The window opens at a uniformly distributed position of its first frame.
         let start = metres - self.half - frame * unit_interval(self.rng.next_u64());
-        self.frames.clear();
         self.frame_end = start + frame;
-        self.push(start, state);
+        self.window.restart(self.frame(start, state));
         self.enter_piece(metres);
-        self.enter_state(metres);
+        self.state_end = f64::NEG_INFINITY;
     }
 }
 
 impl MarkovTrack {
     pub(crate) fn new(course: Course<ParameterSet>, rng: Box<dyn Rng + Send>) -> MarkovTrack {
         let set = course.legs()[0].1;
+        let leg_end = course.end(0);
+        let none = StateFrame { start: 0.0, end: 0.0, fading: &set.states[0], state: 0 };
         let mut track = MarkovTrack {
             leg: 0,
-            leg_end: course.end(0),
+            leg_end,
             set,
             course,
             frame_end: 0.0,
             half: set.transition_m / 2.0,
             shares_of_distance: (0, set.shares_of_distance()),
             rng,
-            frames: Vec::with_capacity(8),
+            window: Window::of(none),
             from: 0.0,
             until: 0.0,
             value: Loo::default(),
@@ -138,48 +196,60 @@ impl MarkovTrack {
         track
     }
 
-    /// Computes value and slope with the window's centre at `metres`.
+    /// Comes to the piece of `metres`.
     #[inline(never)]
+    fn enter_pieces(&mut self, metres: f64) {
+        while metres >= self.until {
+            self.enter_piece(self.until);
+        }
+    }
+
+    /// Computes value and slope with the window's centre at `metres`.
+    #[inline(always)]
     fn enter_piece(&mut self, metres: f64) {
         let half = self.half;
-        while self.back().end - half <= metres {
+        while self.window.last.end - half <= metres {
             self.push_next();
         }
-        while self.frames[0].end + half <= metres {
-            self.frames.remove(0);
+        while self.window.first.end + half <= metres {
+            self.window.remove_first();
         }
-        let (first, last) = (self.frames[0], self.back());
         self.from = metres;
+        let Window { first, between, last, alone } = &self.window;
         self.until = lower(first.end + half, last.end - half);
-        if half == 0.0 {
-            (self.value, self.slope) = (first.fading.loo, Loo::default());
-            return;
-        }
-        // The sum over the whole window is computed each time, so that rounding errors do not accumulate.
         let (back, ahead, width) = (metres - half, metres + half, 2.0 * half);
         let share = |frame: &StateFrame| (lower(frame.end, ahead) - higher(frame.start, back)) / width;
-        self.value = self.frames.iter().fold(Loo::default(), |sum, frame| sum.plus(share(frame), frame.fading.loo));
-        self.slope = Loo::default().plus(1.0 / width, last.fading.loo).plus(-1.0 / width, first.fading.loo);
+        if half == 0.0 {
+            (self.value, self.slope) = (first.fading.loo, Loo::default());
+        } else if *alone {
+            (self.value, self.slope) = (Loo::default().plus(share(first), first.fading.loo), Loo::default());
+        } else {
+            // The sum over the whole window is computed each time, so that rounding errors do not accumulate.
+            let add = |sum: Loo, frame: &StateFrame| sum.plus(share(frame), frame.fading.loo);
+            self.value = add(between.iter().fold(add(Loo::default(), first), add), last);
+            self.slope = Loo::default().plus(1.0 / width, last.fading.loo).plus(-1.0 / width, first.fading.loo);
+        }
     }
 
     /// Appends the next frame, or the next part of a frame that extends into another leg.
-    #[inline(always)]
+    #[inline(never)]
     fn push_next(&mut self) {
-        let StateFrame { end, mut state, .. } = self.back();
+        let StateFrame { end, mut state, .. } = self.window.last;
         if self.leg_end <= end {
             self.enter_leg(self.leg + 1);
         }
         if self.frame_end <= end {
-            state = pick(&self.set.states[state].next, &mut *self.rng);
+            state = pick(self.set.next(state), &mut *self.rng);
             self.frame_end = end + self.set.states[state].frame_m;
         }
-        self.push(end, state);
+        self.window.push(self.frame(end, state));
     }
 
+    /// The frame from `start` to its end, or to that of the leg.
     #[inline(always)]
-    fn push(&mut self, start: f64, state: usize) {
+    fn frame(&self, start: f64, state: usize) -> StateFrame {
         let end = lower(self.frame_end, self.leg_end);
-        self.frames.push(StateFrame { start, end, state, fading: &self.set.states[state] });
+        StateFrame { start, end, state, fading: &self.set.states[state] }
     }
 
     #[cold]
@@ -190,16 +260,13 @@ impl MarkovTrack {
     /// Finds the state at `metres`, in the window.
     #[inline(never)]
     fn enter_state(&mut self, metres: f64) {
-        let frame = self.frames.iter().find(|frame| metres < frame.end).unwrap_or(&self.frames[0]);
+        let frame = self.window.frames().find(|frame| metres < frame.end).unwrap_or(&self.window.first);
         (self.state, self.state_end) = (frame.state, frame.end);
-    }
-
-    fn back(&self) -> StateFrame {
-        self.frames[self.frames.len() - 1]
     }
 }
 
 /// An index drawn with the given probabilities.
+#[inline(always)]
 fn pick(probabilities: &[f64], rng: &mut dyn Rng) -> usize {
     let u = unit_interval(rng.next_u64());
     let mut below = 0.0;
@@ -214,6 +281,7 @@ fn pick(probabilities: &[f64], rng: &mut dyn Rng) -> usize {
 mod tests {
     use super::*;
     use crate::lms::Environment;
+    use crate::lms::perez_fontan::{SETS, find};
     use crate::testing::streams;
 
     fn track(set: &'static ParameterSet, seed: u64) -> MarkovTrack {
@@ -222,7 +290,7 @@ mod tests {
 
     #[test]
     fn shares_of_the_way_follow_the_chain_and_its_frames() {
-        for set in ParameterSet::all() {
+        for set in &SETS {
             let mut track = track(set, 1);
             let mut counts = vec![0usize; set.states.len()];
             const STEPS: usize = 400_000;
@@ -238,7 +306,7 @@ mod tests {
 
     #[test]
     fn a_new_way_starts_stationary() {
-        let set = ParameterSet::find(Environment::IntermediateTreeShadowed, 40.0);
+        let set = find(Environment::IntermediateTreeShadowed, 40.0);
         let mut track = track(set, 2);
         const WAYS: usize = 40_000;
         for metres in [0.0, 2.0, 5.0, 30.0] {
@@ -257,7 +325,7 @@ mod tests {
 
     #[test]
     fn a_restart_draws_from_the_set_that_applies_there() {
-        let sets = [40.0, 80.0].map(|elevation| ParameterSet::find(Environment::Urban, elevation));
+        let sets = [40.0, 80.0].map(|elevation| find(Environment::Urban, elevation));
         let legs = [(f64::NEG_INFINITY, sets[0]), (500.0, sets[1])];
         let mut track = MarkovTrack::new(Course::of_legs(&legs), streams(7)("states"));
         const RESTARTS: usize = 40_000;
@@ -284,7 +352,7 @@ mod tests {
 
     #[test]
     fn transitions_are_linear_ramps_around_the_borders() {
-        for set in ParameterSet::all() {
+        for set in &SETS {
             let mut sampled = track(set, 3);
             let mut chain = track(set, 3);
             // The chain's own parameters on a fine grid, then a moving average: the definition.
@@ -302,7 +370,7 @@ mod tests {
 
     #[test]
     fn values_do_not_depend_on_the_places_asked() {
-        let set = ParameterSet::find(Environment::Open, 40.0);
+        let set = find(Environment::Open, 40.0);
         let (mut fine, mut coarse) = (track(set, 4), track(set, 4));
         for i in 0..20_000 {
             let exact = fine.at(f64::from(i) * 0.125);
@@ -314,7 +382,7 @@ mod tests {
 
     #[test]
     fn another_set_goes_on_in_the_same_state_along_a_ramp() {
-        let set = |elevation| ParameterSet::find(Environment::Urban, elevation);
+        let set = |elevation| find(Environment::Urban, elevation);
         // Legs longer and shorter than frames (5 m) and transitions (3 m).
         let borders = [f64::NEG_INFINITY, 7.0, 8.0, 8.5, 30.0, 31.0, 50.0];
         let elevations = [40.0, 60.0, 80.0, 60.0, 40.0, 60.0, 80.0];
@@ -345,7 +413,7 @@ mod tests {
 
     #[test]
     fn shares_of_the_way_are_those_of_the_set_that_holds() {
-        let set = |elevation| ParameterSet::find(Environment::Urban, elevation);
+        let set = |elevation| find(Environment::Urban, elevation);
         let leg = |i: u32| (f64::from(i) * 500.0, set([40.0, 80.0][i as usize % 2]));
         let mut legs: Vec<_> = (0..2000).map(leg).collect();
         legs[0].0 = f64::NEG_INFINITY;
@@ -367,8 +435,8 @@ mod tests {
 
     #[test]
     fn transitions_are_as_long_in_all_sets_of_an_environment() {
-        for set in ParameterSet::all() {
-            let others = ParameterSet::all().iter().filter(|other| other.environment == set.environment);
+        for set in &SETS {
+            let others = SETS.iter().filter(|other| other.environment == set.environment);
             for other in others {
                 assert_eq!(other.transition_m, set.transition_m);
                 let names = |set: &'static ParameterSet| set.states.iter().map(|state| &state.name).collect::<Vec<_>>();

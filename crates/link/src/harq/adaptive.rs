@@ -15,10 +15,10 @@
 
 use std::collections::VecDeque;
 
-use channel::{DECIDED, TransmissionLaw, qpsk};
+use channel::{DECIDED, LawRequest, TransmissionLaw, qpsk};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use units::{Bytes, Db, FieldError, Probability, Time};
+use units::{Bytes, Db, Duration, FieldError, Probability, Time};
 
 use super::codeword::{check_codeword_bits, check_processes, check_threshold, check_transmissions, data_bits, scaled};
 use super::feedback::{FeedbackChannel, FeedbackConfig};
@@ -98,8 +98,11 @@ impl Kind for AdaptiveConfig {
         Ok(Box::new(Adaptive::new(self, law, streams)?))
     }
 
-    fn law_transmissions(&self) -> Option<usize> {
-        (self.sizing == Sizing::Law).then_some(usize::from(self.transmissions))
+    fn law_request(&self, spacing: Duration) -> Option<LawRequest> {
+        let transmissions = usize::from(self.transmissions);
+        // The last transmission carries the rest, whatever it brings.
+        let read = (transmissions - 1).max(1);
+        (self.sizing == Sizing::Law).then_some(LawRequest { transmissions, read, spacing })
     }
 
     fn block(&self) -> Option<Bytes> {

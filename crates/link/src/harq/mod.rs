@@ -14,7 +14,7 @@ mod processes;
 pub mod sizes;
 mod store;
 
-use channel::TransmissionLaw;
+use channel::{LawRequest, TransmissionLaw};
 use units::{Bytes, Db, Duration, FieldError, Time};
 
 use crate::buffer::Backlog;
@@ -54,7 +54,7 @@ pub trait Kind {
     /// Fills in the defaults that depend on other options, as a run uses them.
     fn resolve(&mut self) {}
 
-    /// The scheme. `law` is the law of [`Kind::law_transmissions`]; `streams` makes the random stream of each user.
+    /// The scheme. `law` is the law of [`Kind::law_request`]; `streams` makes the random stream of each user.
     ///
     /// # Errors
     /// As [`Kind::check`].
@@ -63,8 +63,9 @@ pub trait Kind {
     /// If the scheme needs a law and is given none.
     fn build(&self, law: Option<&TransmissionLaw>, streams: UserStreams) -> Result<Box<dyn Harq>, FieldError>;
 
-    /// The number of transmissions whose joint law the scheme takes its sizes from; `None` if it needs none.
-    fn law_transmissions(&self) -> Option<usize> {
+    /// The law from which the scheme takes the sizes of its transmissions, where they are `spacing` apart; `None` if it
+    /// needs none.
+    fn law_request(&self, _spacing: Duration) -> Option<LawRequest> {
         None
     }
 

@@ -1,5 +1,6 @@
 //! The options of the last hop, and what can be known before it is built.
 
+use channel::LawRequest;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{BitRate, Duration, FieldError, OrOrbit, OrPath};
@@ -48,15 +49,6 @@ pub struct LastHopConfig {
     /// The buffer that restores the order of packets after repetitions.
     #[serde(default)]
     pub reordering: ReorderingConfig,
-}
-
-/// The law from which a reliability scheme takes the sizes of its transmissions.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct LawRequest {
-    /// Transmissions of a packet.
-    pub transmissions: usize,
-    /// Time from one transmission to the next.
-    pub spacing: Duration,
 }
 
 impl LastHopConfig {
@@ -134,8 +126,7 @@ impl LastHopConfig {
     /// The law of the channel that [`LastHop::new`] needs, over a link with a delay of `typical`; `None` if it needs
     /// none.
     pub fn law_request(&self, typical: Duration) -> Option<LawRequest> {
-        let transmissions = self.harq.entry().law_transmissions()?;
-        Some(LawRequest { transmissions, spacing: self.feedback_rtt(typical) })
+        self.harq.entry().law_request(self.feedback_rtt(typical))
     }
 
     /// The time from the end of a burst until the sender has the feedback and may begin the next burst of the same

@@ -36,7 +36,7 @@ use crate::scheduler::choose::Choose;
 use crate::scheduler::classes::Classes;
 use crate::scheduler::{Parts, Scheduler, SchedulerConfig};
 use crate::segmentation::Segmentation;
-pub use config::{LastHopConfig, LawRequest};
+pub use config::LastHopConfig;
 use counters::Counters;
 use fifo::Fifo;
 use numbering::Numbering;

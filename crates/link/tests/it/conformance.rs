@@ -71,7 +71,7 @@ fn harq(kind: &str) -> Box<dyn Harq> {
 fn harq_of(options: &serde_json::Value) -> Box<dyn Harq> {
     let config = read(options);
     assert_eq!(config.kind(), options["kind"]);
-    let law = config.entry().law_transmissions().map(|transmissions| uniform_block_fading(transmissions, 200));
+    let law = config.entry().law_request(Duration::ZERO).map(|law| uniform_block_fading(law.read, 200));
     config.entry().build(law.as_ref(), user_streams(1)).unwrap()
 }
 

@@ -4,6 +4,7 @@ use crate::common;
 use crate::common::schemes::{
     ask, has_feedback, may_switch_off_feedback, options, schemes_with, schemes_with_feedback,
 };
+use channel::LawRequest;
 use link::HarqConfig;
 use serde_json::{Value, json};
 use units::{Bytes, Duration};
@@ -63,12 +64,14 @@ fn every_default_can_be_built_and_is_written_as_it_is_read() {
         let block = options.get("block").map(|block| serde_json::from_value::<Bytes>(block.clone()).expect("a size"));
         assert_eq!(config.entry().max_packet_bytes().map(u64::from), block.map(Bytes::get), "{kind}");
         assert_eq!(config.entry().feedback_delay(), None, "{kind}");
-        let law = config.entry().law_transmissions();
-        assert!(law.is_none_or(|transmissions| options["transmissions"] == transmissions), "{kind}: {law:?}");
+        let law = config.entry().law_request(Duration::ZERO);
+        assert!(law.is_none_or(|law| options["transmissions"] == law.transmissions), "{kind}: {law:?}");
     }
-    assert_eq!(ask("adaptive", |entry| entry.law_transmissions()), Some(4));
+    let spacing = Duration::from_millis(20);
+    let law = LawRequest { transmissions: 4, read: 3, spacing };
+    assert_eq!(ask("adaptive", |entry| entry.law_request(spacing)), Some(law));
     let estimate = read(json!({ "kind": "adaptive", "sizing": "estimate" }));
-    assert_eq!((estimate.entry().law_transmissions(), estimate.entry().check()), (None, Ok(())));
+    assert_eq!((estimate.entry().law_request(spacing), estimate.entry().check()), (None, Ok(())));
     assert_eq!(resolved(&estimate), estimate);
     let late = read(json!({ "kind": "chase", "feedback": { "delay": "25 ms" } }));
     assert_eq!(late.entry().feedback_delay(), Some(Duration::from_millis(25)));

@@ -10,13 +10,13 @@ use link::{Harq, HarqConfig, PacketRef};
 use proptest::prelude::*;
 use rand::Rng;
 use serde_json::{Value, json};
-use units::{Db, Time};
+use units::{Db, Duration, Time};
 
 const USERS: u32 = 3;
 
 fn build(config: &Value, seed: u64) -> (HarqConfig, Box<dyn Harq>) {
     let config = read(config);
-    let law = config.entry().law_transmissions().map(|transmissions| uniform_block_fading(transmissions, 200));
+    let law = config.entry().law_request(Duration::ZERO).map(|law| uniform_block_fading(law.read, 200));
     let harq = config.entry().build(law.as_ref(), user_streams(seed)).unwrap();
     (config, harq)
 }
@@ -371,7 +371,7 @@ fn a_repetition_after_lost_feedback_is_acknowledged_again() {
         assert_eq!((counters.lost_feedback, counters.finished_bits), (bursts, bits), "{kind}");
         let most = counters.decoded_after.len() as u64;
         // A plan by the channel's law may need fewer; that of adaptive HARQ makes all for this one.
-        let fewest = if ask(kind, |entry| entry.law_transmissions().is_some()) { 2 } else { most };
+        let fewest = if ask(kind, |entry| entry.law_request(Duration::ZERO).is_some()) { 2 } else { most };
         assert!((fewest..=most).contains(&bursts), "{kind}: {bursts} of {most} transmissions");
         assert!(kind != "adaptive" || bursts == most, "{bursts}");
     }

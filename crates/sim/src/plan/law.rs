@@ -3,9 +3,8 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use channel::{ChannelModel, TransmissionLaw};
+use channel::{ChannelModel, LawRequest, TransmissionLaw};
 use engine::Streams;
-use link::LawRequest;
 
 use super::channel::channel_streams;
 
@@ -43,7 +42,7 @@ impl Laws {
 /// Draws the law of a channel.
 pub fn draw_law(model: &dyn ChannelModel, request: LawRequest) -> TransmissionLaw {
     let mut streams = channel_streams(Streams::new(LAW_SEED), 0);
-    model.transmission_law(request.spacing, request.transmissions, &mut streams)
+    model.transmission_law(request, &mut streams)
 }
 
 #[cfg(test)]
@@ -61,7 +60,7 @@ mod tests {
     /// A law that is kept is that which would be drawn, whatever else was asked for in between.
     #[test]
     fn laws_are_those_that_would_be_drawn() {
-        let request = |transmissions, millis| LawRequest { transmissions, spacing: Duration::from_millis(millis) };
+        let request = |transmissions, millis| LawRequest::all(transmissions, Duration::from_millis(millis));
         let lms = |more: &str| model(&format!("kind = 'lms'\n{more}"));
         let models = [
             lms(""),

@@ -17,7 +17,7 @@ pub(crate) use flows::{FlowPlan, PepPlan};
 use flows::{ecn_warning, flow_plans, padding_warnings, queue_warning, traffic_warnings, upload_warning};
 pub use law::draw_law;
 use law::{LawCell, Laws};
-use link::{LawRequest, Propagation};
+use link::Propagation;
 pub(crate) use path::PathPlan;
 use path::follow_rate;
 pub use path::geometry;
@@ -40,7 +40,7 @@ pub struct Plan {
     pub hop: Propagation,
     /// The round-trip time without queueing, from which buffers in bandwidth-delay products follow.
     pub(crate) base_rtt: Duration,
-    law: Option<(LawRequest, LawCell)>,
+    law: Option<(::channel::LawRequest, LawCell)>,
     pub(crate) access: Option<AccessPlan>,
     /// The plan of each entry of `flows`.
     pub(crate) flows: Vec<FlowPlan>,

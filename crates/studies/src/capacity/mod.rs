@@ -15,9 +15,9 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU32;
 
-use channel::Channel;
+use channel::{Channel, LawRequest};
 use engine::Streams;
-use link::{Choose, LastHop, LastHopConfig, LastHopReport, LawRequest, QueueConfig, SchedulerConfig};
+use link::{Choose, LastHop, LastHopConfig, LastHopReport, QueueConfig, SchedulerConfig};
 use serde::Serialize;
 use sim::{
     Choosers, Plan, Scenario, ScenarioConfig, ScenarioError, UsersSummary, channel_streams, check_users, draw_law,
@@ -167,7 +167,7 @@ impl CapacityStudy {
             check_users(plan.model.as_ref(), case.users)?;
             case.last_hop.check(BASE_RTT, case.users as usize).map_err(|error| error.within("last_hop"))?;
         }
-        let one = LawRequest { transmissions: 1, spacing: feedback_rtt(&plan) };
+        let one = LawRequest::all(1, feedback_rtt(&plan));
         let information = Information::new(&draw_law(plan.model.as_ref(), one));
         let packet_bytes = config.packet_bytes(&config.flows[0]);
         Ok(CapacityStudy {

@@ -2,13 +2,16 @@
 //!
 //! Simplified as in [`crate::Lms`]. The correlation distance of the shadowing is that of the good state throughout.
 
-use std::sync::OnceLock;
+mod rows;
 
 use rand::Rng;
+use rows::{P681Parameters, P681State, ROWS};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::chance::{self, normal_cdf, unit_interval};
 use units::{Angle, Db, Duration, Frequency, OrOrbit, Speed};
+
+pub use rows::P681Environment;
 
 use super::course::{Course, Published};
 use super::model::{Fading, REFERENCE_SNR, Site, default_reference_snr, fading_options};
@@ -47,35 +50,6 @@ pub struct P681 {
     pub held: Held,
 }
 
-/// Surroundings of the user, as P.681-11 names them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum P681Environment {
-    /// Streets between tall buildings.
-    Urban,
-    /// Houses and gardens.
-    Suburban,
-    /// A village.
-    Village,
-    /// Roads through woods.
-    RuralWooded,
-    /// Residential streets.
-    Residential,
-}
-
-impl P681Environment {
-    /// The name in scenarios.
-    pub fn name(self) -> &'static str {
-        match self {
-            P681Environment::Urban => "urban",
-            P681Environment::Suburban => "suburban",
-            P681Environment::Village => "village",
-            P681Environment::RuralWooded => "rural-wooded",
-            P681Environment::Residential => "residential",
-        }
-    }
-}
-
 impl Default for P681 {
     fn default() -> P681 {
         P681 {
@@ -97,53 +71,14 @@ impl Fading for P681 {
     type Site = P681Parameters;
 
     fn published(&self) -> Published<P681Parameters> {
-        let sites = P681Parameters::all().iter().filter(|site| site.environment == self.environment);
+        let sites = ROWS.iter().filter(|site| site.environment == self.environment);
         Published::new(self.environment.name(), sites.map(|site| (site.elevation_deg, site)))
     }
 
     fading_options!();
 }
 
-/// A row of the Recommendation's tables, from `parameters/p681.toml`.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct P681Parameters {
-    environment: P681Environment,
-    elevation_deg: f64,
-    shadowing_correlation_m: f64,
-    f1: f64,
-    f2: f64,
-    good: P681State,
-    bad: P681State,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct P681State {
-    log_length_mean: f64,
-    log_length_deviation: f64,
-    length_min_m: f64,
-    mean_db: f64,
-    mean_deviation_db: f64,
-    h1: f64,
-    h2: f64,
-    g1: f64,
-    g2: f64,
-}
-
 impl P681Parameters {
-    fn all() -> &'static [P681Parameters] {
-        #[derive(Deserialize)]
-        struct File {
-            site: Vec<P681Parameters>,
-        }
-        static SITES: OnceLock<Vec<P681Parameters>> = OnceLock::new();
-        // The file is compiled in; a test reads it.
-        let read =
-            || toml::from_str::<File>(include_str!("../../parameters/p681.toml")).expect("a valid parameter file").site;
-        SITES.get_or_init(read)
-    }
-
     fn state(&self, state: usize) -> &P681State {
         if state == GOOD { &self.good } else { &self.bad }
     }
@@ -356,14 +291,14 @@ mod tests {
     use crate::testing::streams;
 
     fn site(environment: P681Environment, elevation_deg: f64) -> &'static P681Parameters {
-        let mut sites = P681Parameters::all().iter();
+        let mut sites = ROWS.iter();
         sites.find(|site| site.environment == environment && site.elevation_deg == elevation_deg).unwrap()
     }
 
     #[test]
     fn every_row_is_complete() {
-        assert_eq!(P681Parameters::all().len(), 23);
-        for row in P681Parameters::all() {
+        assert_eq!(ROWS.len(), 23);
+        for row in &ROWS {
             assert!(
                 std::ptr::eq(row, site(row.environment, row.elevation_deg)),
                 "two rows for one environment and elevation"
