@@ -38,6 +38,7 @@ impl BitRate {
     ///
     /// # Panics
     /// If `bps` is 0.
+    #[inline]
     pub const fn from_bps(bps: u64) -> BitRate {
         assert!(bps > 0);
         BitRate(bps)

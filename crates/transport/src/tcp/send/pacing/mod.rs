@@ -4,8 +4,6 @@ pub(super) mod burst;
 pub(super) mod gap;
 pub(super) mod group;
 
-use std::cell::LazyCell;
-
 use units::{BitRate, Duration, Time};
 
 use self::gap::SINGLE;
@@ -87,9 +85,9 @@ impl Sender {
     pub(super) fn open_group(&mut self, now: Time, waiting: u64, usable: u64) -> bool {
         let window = *self.cwnd.window();
         let room = window.size.saturating_sub(self.board.in_flight()).max(1);
-        let largest = LazyCell::new(|| self.largest_group(window));
+        let mut largest = None;
         if waiting > self.agreed.mss
-            && let Some(by_window) = self.defers(now, waiting, usable, window, room, &largest)
+            && let Some(by_window) = self.defers(now, waiting, usable, window, room, &mut largest)
         {
             if by_window {
                 self.group.defer();
@@ -99,7 +97,7 @@ impl Sender {
         let half = room.min((window.size / 2).max(1));
         // Two go in any case, unless segments are spaced.
         let small = half <= 2 && !(self.is_paced() && half > 1);
-        let left = if small { half } else { half.min(*largest) };
+        let left = if small { half } else { half.min(largest.unwrap_or_else(|| self.largest_group(window))) };
         self.group.open(left);
         true
     }
@@ -142,8 +140,8 @@ impl Sender {
     }
 
     /// Whether what may go waits for more: others went just now, it is a small part of the window, and the next
-    /// acknowledgment is near. If it does: whether because the congestion window makes it small. `largest`: as
-    /// [`Sender::largest_group`].
+    /// acknowledgment is near. If it does: whether because the congestion window makes it small. `largest` becomes
+    /// [`Sender::largest_group`] if that is asked.
     fn defers(
         &self,
         now: Time,
@@ -151,7 +149,7 @@ impl Sender {
         usable: u64,
         window: Window,
         room: u32,
-        largest: &LazyCell<u32, impl FnOnce() -> u32>,
+        largest: &mut Option<u32>,
     ) -> Option<bool> {
         if matches!(self.cwnd.state(), CongestionState::Recovery | CongestionState::Loss)
             || self.burst.last_sent.is_none_or(|last| now.since(last) > RECENT)
@@ -169,7 +167,9 @@ impl Sender {
         let srtt = self.rtt.srtt();
         let next_ack = (front.sent_at + srtt).since(now);
         let fills = |segments: u32| limit >= u64::from(segments) * mss;
-        if next_ack > RECENT.min(srtt / 2) || fills(self.least_group()) && fills(**largest) {
+        if next_ack > RECENT.min(srtt / 2)
+            || fills(self.least_group()) && fills(*largest.insert(self.largest_group(window)))
+        {
             return None;
         }
         let piece = waiting.min(LARGEST);
