@@ -314,7 +314,7 @@ mod tests {
 
     #[test]
     fn links_can_cost_more_than_their_length() {
-        for preset in presets().iter().filter(|preset| preset.constellation.satellites() < 200) {
+        for preset in presets().filter(|preset| preset.constellation.satellites() < 200) {
             let orbits = Orbits::new(&preset.constellation);
             let links = Links::new(&preset.constellation, &orbits);
             let mut positions = Vec::new();

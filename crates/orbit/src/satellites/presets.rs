@@ -1,6 +1,6 @@
 //! Named constellations, each from a data file.
 
-use std::sync::LazyLock;
+use std::sync::OnceLock;
 
 use serde::Deserialize;
 
@@ -38,16 +38,19 @@ struct File {
 }
 
 /// Every preset, in the order of the documentation.
-pub fn presets() -> &'static [Preset] {
-    static PRESETS: LazyLock<Vec<Preset>> = LazyLock::new(|| {
-        let read = |&(name, text): &(&'static str, &str)| {
-            let File { summary, constellation } =
-                toml::from_str(text).unwrap_or_else(|error| panic!("preset {name}: {error}"));
-            Preset { name, summary, constellation }
-        };
-        FILES.iter().map(read).collect()
-    });
-    &PRESETS
+pub fn presets() -> impl Iterator<Item = &'static Preset> {
+    (0..FILES.len()).map(read)
+}
+
+/// The preset of a file, which is read when it is first asked for.
+fn read(index: usize) -> &'static Preset {
+    static READ: [OnceLock<Preset>; FILES.len()] = [const { OnceLock::new() }; FILES.len()];
+    READ[index].get_or_init(|| {
+        let (name, text) = FILES[index];
+        let File { summary, constellation } =
+            toml::from_str(text).unwrap_or_else(|error| panic!("preset {name}: {error}"));
+        Preset { name, summary, constellation }
+    })
 }
 
 /// The names of all presets; none is read.
@@ -57,7 +60,7 @@ pub(super) fn preset_names() -> impl Iterator<Item = &'static str> {
 
 /// The preset called `name`.
 pub fn preset(name: &str) -> Option<&'static Preset> {
-    presets().iter().find(|preset| preset.name == name)
+    FILES.iter().position(|file| file.0 == name).map(read)
 }
 
 #[cfg(test)]
@@ -71,7 +74,7 @@ mod tests {
             assert!(!summary.is_empty() && !summary.contains('\n') && summary.len() <= 110, "{name}: {summary}");
             assert!(summary.contains(&constellation.satellites().to_string()), "{name}: {summary}");
             assert_eq!(preset(name).unwrap().name, *name);
-            assert_eq!(presets().iter().filter(|other| other.name == *name).count(), 1);
+            assert_eq!(presets().filter(|other| other.name == *name).count(), 1);
         }
         assert_eq!(preset("leo66"), None);
     }

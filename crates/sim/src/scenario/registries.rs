@@ -37,7 +37,7 @@ pub fn registries() -> Vec<Registry> {
     registries.push(tables(root, "return-link", "access", ACCESS_TABLES));
     registries.push(super::pca::registry());
     add_profiles(&mut registries);
-    let presets = orbit::presets().iter().map(|preset| Choice {
+    let presets = orbit::presets().map(|preset| Choice {
         name: preset.name.to_owned(),
         summary: preset.summary.clone(),
         options: Vec::new(),
