@@ -44,10 +44,10 @@ impl ChannelModel for Bernoulli {
 
     fn transmission_law(&self, request: LawRequest, streams: &mut MakeRng<'_>) -> TransmissionLaw {
         const ROWS: usize = 32_768;
-        let LawRequest { transmissions, read, .. } = request;
+        let LawRequest { drawn, read, .. } = request;
         let mut rng = streams("law-erasures");
         let mut burst = || if unit_interval(rng.next_u64()) < self.loss.get() { 0.0 } else { 1.0 };
-        let bursts = (0..ROWS * transmissions).map(|i| (i % transmissions, burst()));
+        let bursts = (0..ROWS * drawn).map(|i| (i % drawn, burst()));
         let samples = bursts.filter(|&(transmission, _)| transmission < read).map(|(_, burst)| burst).collect();
         TransmissionLaw { transmissions: read, samples }
     }

@@ -79,18 +79,18 @@ impl ChannelModel for ClearModel {
     /// One row if Es/N0 is constant; else packets sent at equal intervals of the time in which a satellite serves.
     fn transmission_law(&self, request: LawRequest, _streams: &mut MakeRng<'_>) -> TransmissionLaw {
         const ROWS: usize = 4096;
-        let LawRequest { read: transmissions, spacing, .. } = request;
+        let LawRequest { read, spacing, .. } = request;
         let (Snr::Over(_), Some(geometry)) = (&self.sight.snr, &self.sight.geometry) else {
             let information = qpsk::mutual_information(self.sight.snr.mean()) as f32;
-            return TransmissionLaw { transmissions, samples: vec![information; transmissions] };
+            return TransmissionLaw { transmissions: read, samples: vec![information; read] };
         };
-        let mut samples = Vec::with_capacity(ROWS * transmissions);
+        let mut samples = Vec::with_capacity(ROWS * read);
         for start in geometry.served(ROWS) {
             let mut level = self.sight.snr.cursor();
             let mut snr = |i: usize| Db::new(level.at(start + spacing * i as u64).max(ERASED.get()));
-            samples.extend((0..transmissions).map(|i| qpsk::mutual_information(snr(i)) as f32));
+            samples.extend((0..read).map(|i| qpsk::mutual_information(snr(i)) as f32));
         }
-        TransmissionLaw { transmissions, samples }
+        TransmissionLaw { transmissions: read, samples }
     }
 
     fn sampling_interval(&self) -> Option<Duration> {

@@ -168,8 +168,8 @@ pub const DECIDED: Db = Db::new(600.0);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LawRequest {
     /// Transmissions of a packet, for all of which random numbers are drawn.
-    pub transmissions: usize,
-    /// How many of them are read, from the first on: at least one.
+    pub drawn: usize,
+    /// How many of them are read, from the first on: at least one, at most all.
     pub read: usize,
     /// Time from one transmission to the next.
     pub spacing: Duration,
@@ -178,7 +178,7 @@ pub struct LawRequest {
 impl LawRequest {
     /// All of so many transmissions.
     pub fn all(transmissions: usize, spacing: Duration) -> LawRequest {
-        LawRequest { transmissions, read: transmissions, spacing }
+        LawRequest { drawn: transmissions, read: transmissions, spacing }
     }
 }
 

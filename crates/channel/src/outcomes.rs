@@ -102,14 +102,13 @@ impl ChannelModel for OutcomesModel {
     /// Of packets sent at equal intervals over one period: nothing until the deciding transmission, all from there on.
     fn transmission_law(&self, request: LawRequest, _streams: &mut MakeRng<'_>) -> TransmissionLaw {
         const ROWS: u64 = 32_768;
-        let transmissions = request.read;
-        let mut samples = Vec::with_capacity(ROWS as usize * transmissions);
+        let mut samples = Vec::with_capacity(ROWS as usize * request.read);
         for packet in 0..ROWS {
             let phase = u128::from(packet) * u128::from(self.steps.period) / u128::from(ROWS);
             let needed = self.steps.values[self.steps.row_at(phase as u64, 0)] as usize;
-            samples.extend((1..=transmissions).map(|sent| if needed != 0 && sent >= needed { 1.0 } else { 0.0 }));
+            samples.extend((1..=request.read).map(|sent| if needed != 0 && sent >= needed { 1.0 } else { 0.0 }));
         }
-        TransmissionLaw { transmissions, samples }
+        TransmissionLaw { transmissions: request.read, samples }
     }
 
     fn sampling_interval(&self) -> Option<Duration> {

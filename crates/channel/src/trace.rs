@@ -80,19 +80,19 @@ impl ChannelModel for TraceModel {
     /// Packets sent at equal intervals over one period of the trace.
     fn transmission_law(&self, request: LawRequest, _streams: &mut MakeRng<'_>) -> TransmissionLaw {
         const ROWS: u64 = 32_768;
-        let LawRequest { read: transmissions, spacing, .. } = request;
-        let mut samples = Vec::with_capacity(ROWS as usize * transmissions);
+        let LawRequest { read, spacing, .. } = request;
+        let mut samples = Vec::with_capacity(ROWS as usize * read);
         let period = u128::from(self.steps.period);
         for packet in 0..ROWS {
             let start = (u128::from(packet) * period / u128::from(ROWS)) as u64;
-            for i in 0..transmissions {
+            for i in 0..read {
                 let phase = (u128::from(start) + u128::from(spacing.as_nanos()) * i as u128) % period;
                 let row = self.steps.row_at(phase as u64, 0);
                 let snr = snr(self.reference_snr, self.steps.values[row]);
                 samples.push(qpsk::mutual_information(snr) as f32);
             }
         }
-        TransmissionLaw { transmissions, samples }
+        TransmissionLaw { transmissions: read, samples }
     }
 
     fn sampling_interval(&self) -> Option<Duration> {

@@ -334,6 +334,7 @@ mod tests {
         assert!(says.ends_with("is so little that it would be rounded to 0"), "{says}");
         assert_eq!(("0 B".parse(), "0.6 B".parse()), (Ok(Bytes::new(0)), Ok(Bytes::new(1))));
         assert!("0.4 ns".parse::<Duration>().is_err() && "1e-320 dB".parse::<Db>().is_ok());
+        assert!("1e-323 %".parse::<Probability>().is_err(), "it is 0 in the base unit");
     }
 
     #[test]

@@ -73,7 +73,7 @@ pub trait Quantity: Sized + Copy {
     fn write(self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let base = self.to_base();
         let length = |text: &str| text.len() + if text.starts_with("0.") { 2 } else { 0 };
-        // A number that is written is read back as itself.
+        // A number is written with the digits that read back as the same number.
         let exact = |number: f64, scale: f64| Self::of(number, scale).is_some_and(|q| q.to_base() == base);
         let mut shortest: Option<String> = None;
         let is_shorter = |least: usize, than: &Option<String>| than.as_ref().is_none_or(|than| least < length(than));

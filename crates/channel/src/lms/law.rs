@@ -39,28 +39,26 @@ pub(crate) fn draw(
     mut normals: Normals,
     motion: Motion,
     along: Along<'_>,
-    LawRequest { transmissions, read, spacing }: LawRequest,
+    LawRequest { drawn, read, spacing }: LawRequest,
 ) -> TransmissionLaw {
+    assert!((1..=drawn).contains(&read), "{read} of {drawn} transmissions");
     let spacing_s = spacing.as_secs_f64();
+    let distance_m = |i: usize| motion.speed_mps * (spacing_s * i as f64);
     let mixing = cholesky(read, |lag| libm::j0(2.0 * PI * motion.doppler_hz * spacing_s * lag as f64));
     let level = along.snr.cursor().constant();
-    let of_packets = |(i, mixing)| {
-        let after_s = spacing_s * i as f64;
-        Transmission {
-            distance_m: motion.speed_mps * after_s,
-            mixing,
-            phasor: Phasor::after(motion.doppler_hz * DIRECT_DOPPLER * after_s),
-            independent: [[0.0; SIDE]; 2],
-            rays_db: [[0.0; SIDE]; 2],
-            line_of_sight_db: [level.map_or(0.0, Db::get); SIDE],
-        }
+    let transmission = |(i, mixing)| Transmission {
+        distance_m: distance_m(i),
+        mixing,
+        phasor: Phasor::after(motion.doppler_hz * DIRECT_DOPPLER * (spacing_s * i as f64)),
+        independent: [[0.0; SIDE]; 2],
+        rays_db: [[0.0; SIDE]; 2],
+        line_of_sight_db: [level.map_or(0.0, Db::get); SIDE],
     };
-    let mut of_packets: Vec<Transmission> = mixing.into_iter().enumerate().map(of_packets).collect();
+    let mut transmissions: Vec<Transmission> = mixing.into_iter().enumerate().map(transmission).collect();
     let mut samples = vec![0.0; ROWS * read];
-    // Numbers are drawn for transmissions that are not read, and one more of the shadowing: the law stays that of its
-    // streams.
-    let last_m = motion.speed_mps * (spacing_s * (transmissions - 1) as f64);
-    let (mut shadows, mut parts) = (vec![0.0; SIDE * (transmissions + 1)], vec![0.0; SIDE * 2 * transmissions]);
+    // All processes draw for the transmissions that are not read, too, so that the law does not depend on how many are
+    // read. One more number of the shadowing is drawn.
+    let (mut shadows, mut parts) = (vec![0.0; SIDE * (drawn + 1)], vec![0.0; SIDE * 2 * drawn]);
     let mut served = along.geometry.map(|geometry| geometry.served(ROWS));
     let mut starts = Starts::new([Time::ZERO; SIDE], motion, &along);
     for rows in samples.chunks_exact_mut(SIDE * read) {
@@ -69,29 +67,29 @@ pub(crate) fn draw(
         }
         normals.fill(&mut parts);
         shadowing.walk_anew(motion.speed_mps * spacing_s, &starts.correlations_m, &mut shadows, read);
-        let draws = shadows.chunks_exact(transmissions + 1).zip(parts.as_chunks::<2>().0.chunks_exact(transmissions));
+        let draws = shadows.chunks_exact(drawn + 1).zip(parts.as_chunks::<2>().0.chunks_exact(drawn));
         for ((packet, &start_m), (shadows, parts)) in starts.metres.iter().enumerate().zip(draws) {
             track.restart(start_m);
-            for (transmission, (shadow, part)) in of_packets.iter_mut().zip(shadows.iter().zip(parts)) {
+            for (transmission, (shadow, part)) in transmissions.iter_mut().zip(shadows.iter().zip(parts)) {
                 let loo = track.parameters_at(start_m + transmission.distance_m);
                 transmission.rays_db[0][packet] = loo.direct_db(*shadow);
                 transmission.rays_db[1][packet] = loo.multipath_db as f32;
                 transmission.independent[0][packet] = part[0];
                 transmission.independent[1][packet] = part[1];
             }
-            track.parameters_at(start_m + last_m);
+            track.parameters_at(start_m + distance_m(drawn - 1));
         }
         if level.is_none() {
             for (packet, &start) in starts.at.iter().enumerate() {
                 let mut cursor = along.snr.cursor();
-                for (i, transmission) in of_packets.iter_mut().enumerate() {
+                for (i, transmission) in transmissions.iter_mut().enumerate() {
                     transmission.line_of_sight_db[packet] = cursor.at(start + spacing * i as u64);
                 }
             }
         }
         let (mut snrs_db, mut information) = ([0.0; SIDE], [0.0; SIDE]);
         for i in 0..read {
-            find_snrs(&of_packets[..=i], &mut snrs_db);
+            find_snrs(&transmissions[i], &transmissions[..=i], &mut snrs_db);
             qpsk::mutual_information_of_many(&snrs_db, &mut information);
             for (row, information) in rows.chunks_exact_mut(read).zip(&information) {
                 row[i] = *information;
@@ -135,18 +133,15 @@ struct Transmission {
     line_of_sight_db: [f64; SIDE],
 }
 
-/// Es/N0 of packets at the last of these transmissions, in decibels. The rounding is the same in registers of any
-/// width.
+/// Es/N0 of packets at a transmission, in decibels; `up_to_it` are those up to it. The rounding is the same in
+/// registers of any width.
 #[multiversion(targets("x86_64+avx2"))]
-fn find_snrs(transmissions: &[Transmission], snrs_db: &mut [f64; SIDE]) {
-    let [.., Transmission { mixing, phasor, rays_db: [direct_db, diffuse_db], line_of_sight_db, .. }] = transmissions
-    else {
-        return;
-    };
+fn find_snrs(transmission: &Transmission, up_to_it: &[Transmission], snrs_db: &mut [f64; SIDE]) {
+    let Transmission { mixing, phasor, rays_db: [direct_db, diffuse_db], line_of_sight_db, .. } = transmission;
     // Each part of a complex number of variance 1 has a variance of a half.
     let deviation = 0.5_f64.sqrt();
     let mut multipath = [[0.0; SIDE]; 2];
-    for (weight, Transmission { independent, .. }) in mixing.iter().zip(transmissions) {
+    for (weight, Transmission { independent, .. }) in mixing.iter().zip(up_to_it) {
         for (sum, part) in multipath.as_flattened_mut().iter_mut().zip(independent.as_flattened()) {
             *sum += weight * (deviation * f64::from(*part));
         }

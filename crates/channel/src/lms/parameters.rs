@@ -89,8 +89,8 @@ impl Loo {
 }
 
 impl ParameterSet {
-    /// The probabilities of the state after one.
-    pub(crate) fn next(&self, state: usize) -> &[f64] {
+    /// The probabilities of the state that follows `state`.
+    pub(crate) fn next_probabilities(&self, state: usize) -> &[f64] {
         &self.states[state].next[..self.states.len()]
     }
 

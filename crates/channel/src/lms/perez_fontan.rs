@@ -1,5 +1,5 @@
-//! The three-state land mobile satellite model of Pérez-Fontán et al. (Int. J. Satellite Communications 16, 1998; IEEE
-//! Trans. Vehicular Technology 50, 2001), S band (2.2 GHz).
+//! The published parameters of the three-state land mobile satellite model of Pérez-Fontán et al. (Int. J. Satellite
+//! Communications 16, 1998; IEEE Trans. Vehicular Technology 50, 2001), S band (2.2 GHz).
 //!
 //! The rows at 40 degrees are complete. They are taken from public re-implementations that agree with each other (a
 //! MATLAB link adaptation code; the git history of sns3-satellite before 2013-11; the LMS-SU and LMS-ITS channels of
@@ -35,7 +35,6 @@ pub(super) static SETS: [ParameterSet; 10] = [
         shadowing_correlation_m: 1.5,
         transition_m: 2.6,
         assumed: &[],
-        // Stationary law as printed: [0.3929, 0.3571, 0.25].
         states: &[
             state("line-of-sight", [-0.4, 1.5, -13.2], 6.3, [0.7193, 0.1865, 0.0942]),
             state("moderate-shadowing", [-8.2, 3.9, -12.7], 6.3, [0.1848, 0.7269, 0.0883]),
@@ -48,7 +47,6 @@ pub(super) static SETS: [ParameterSet; 10] = [
         shadowing_correlation_m: 1.7,
         transition_m: 3.5,
         assumed: &[],
-        // Stationary law as printed: [0.5, 0.5].
         states: &[
             state("moderate-shadowing", [-10.1, 2.25, -10.0], 4.8, [0.9259, 0.0741, 0.0]),
             state("deep-shadowing", [-19.0, 4.0, -10.0], 4.5, [0.0741, 0.9259, 0.0]),
@@ -60,7 +58,6 @@ pub(super) static SETS: [ParameterSet; 10] = [
         shadowing_correlation_m: 1.7,
         transition_m: 2.2,
         assumed: &[],
-        // Stationary law as printed: [0.4545, 0.4545, 0.091].
         // The second entry of the last row is .1433 in one copy and .1314 in another.
         states: &[
             state("line-of-sight", [-1.0, 0.5, -13.0], 5.2, [0.8177, 0.1715, 0.0108]),
@@ -74,9 +71,7 @@ pub(super) static SETS: [ParameterSet; 10] = [
         shadowing_correlation_m: 2.5,
         transition_m: 12.4,
         assumed: &[],
-        // The last share is printed as .0125, with which they would not add up to 1. The first mean is -0.1 in one
-        // copy.
-        // Stationary law as printed: [0.5, 0.375, 0.125].
+        // The first mean is -0.1 in one copy.
         states: &[
             state("line-of-sight", [0.1, 0.37, -22.0], 8.9, [0.953, 0.0431, 0.0039]),
             state("moderate-shadowing", [-1.0, 0.5, -22.0], 7.5, [0.0515, 0.9347, 0.0138]),
@@ -160,7 +155,7 @@ pub(super) static SETS: [ParameterSet; 10] = [
 
 /// The set of an environment at an elevation.
 #[cfg(test)]
-pub(super) fn find(environment: super::Environment, elevation_deg: f64) -> &'static ParameterSet {
+pub(super) fn set_at(environment: super::Environment, elevation_deg: f64) -> &'static ParameterSet {
     let mut sets = SETS.iter();
     sets.find(|set| set.environment == environment && set.elevation_deg == elevation_deg).unwrap()
 }
@@ -174,13 +169,14 @@ mod tests {
     fn every_set_is_complete() {
         for set in &SETS {
             assert!(set.shadowing_correlation_m > 0.0 && set.transition_m >= 0.0, "{set:?}");
-            assert!((2..=3).contains(&set.states.len()));
-            for state in set.states {
+            assert!((2..=MOST_STATES).contains(&set.states.len()));
+            for (number, state) in set.states.iter().enumerate() {
+                assert_eq!(set.next_probabilities(number).len(), set.states.len(), "{set:?}");
                 assert!(state.next[set.states.len()..].iter().all(|&share| share == 0.0), "{set:?}");
                 assert!((state.next.iter().sum::<f64>() - 1.0).abs() < 1e-12);
                 assert!(state.frame_m > 0.0 && state.loo.deviation_db > 0.0 && state.loo.multipath_db < 0.0);
             }
-            let found = find(set.environment, set.elevation_deg);
+            let found = set_at(set.environment, set.elevation_deg);
             assert!(std::ptr::eq(found, set), "two rows for one environment and elevation");
         }
     }
@@ -191,10 +187,11 @@ mod tests {
             (Environment::IntermediateTreeShadowed, &[0.3929, 0.3571, 0.25]),
             (Environment::HeavyTreeShadowed, &[0.5, 0.5]),
             (Environment::Suburban, &[0.4545, 0.4545, 0.091]),
+            // The last share is printed as .0125, with which they would not add up to 1.
             (Environment::Open, &[0.5, 0.375, 0.125]),
         ];
         for (environment, printed) in printed {
-            let computed = find(environment, 40.0).stationary_law();
+            let computed = set_at(environment, 40.0).stationary_law();
             for (computed, printed) in computed.iter().zip(printed) {
                 assert!((computed - printed).abs() < 0.011, "{}: {computed} against {printed}", environment.name());
             }

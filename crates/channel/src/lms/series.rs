@@ -170,7 +170,7 @@ mod tests {
 
     use crate::lms::multipath::BandTables;
     use crate::lms::parameters::Environment;
-    use crate::lms::perez_fontan::find;
+    use crate::lms::perez_fontan::set_at;
     use crate::testing::streams;
 
     /// A track that stays in one state.
@@ -226,7 +226,7 @@ mod tests {
 
     #[test]
     fn amplitudes_in_a_state_have_loo_s_law() {
-        let set = find(Environment::IntermediateTreeShadowed, 40.0);
+        let set = set_at(Environment::IntermediateTreeShadowed, 40.0);
         let motion = Motion { speed_mps: 60.0 / 3.6, doppler_hz: 122.3, step: Duration::from_millis(2) };
         for state in set.states {
             let loo = state.loo;

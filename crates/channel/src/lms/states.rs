@@ -29,7 +29,7 @@ pub(crate) trait Track: Send {
         self.present(metres)
     }
 
-    /// The parameters at `metres`, for which no state need be known. Calls never go back.
+    /// The parameters at `metres`, without the state: [`Track::present`] does not tell of it then. Calls never go back.
     #[inline(always)]
     fn parameters_at(&mut self, metres: f64) -> Loo {
         self.at(metres).0
@@ -49,7 +49,7 @@ pub(crate) trait Track: Send {
 /// ramp; the next step of the chain is the new set's.
 pub(crate) struct MarkovTrack {
     course: Course<ParameterSet>,
-    /// The leg of the last of `frames`, its end and its parameters.
+    /// The leg of the window's last frame, its end and its parameters.
     leg: usize,
     leg_end: f64,
     set: &'static ParameterSet,
@@ -66,7 +66,7 @@ pub(crate) struct MarkovTrack {
     until: f64,
     value: Loo,
     slope: Loo,
-    /// The state at the position at which it was asked last, and the end of its frame.
+    /// The state that [`Track::advance`] found last, and the end of its frame; minus infinity after a restart.
     state: usize,
     state_end: f64,
 }
@@ -85,7 +85,7 @@ struct StateFrame {
 #[derive(Debug)]
 struct Window {
     first: StateFrame,
-    /// Mostly none.
+    /// Those between the first and the last.
     between: Vec<StateFrame>,
     /// The last frame, which is the first if that is alone.
     last: StateFrame,
@@ -239,7 +239,7 @@ impl MarkovTrack {
             self.enter_leg(self.leg + 1);
         }
         if self.frame_end <= end {
-            state = pick(self.set.next(state), &mut *self.rng);
+            state = pick(self.set.next_probabilities(state), &mut *self.rng);
             self.frame_end = end + self.set.states[state].frame_m;
         }
         self.window.push(self.frame(end, state));
@@ -281,7 +281,7 @@ fn pick(probabilities: &[f64], rng: &mut dyn Rng) -> usize {
 mod tests {
     use super::*;
     use crate::lms::Environment;
-    use crate::lms::perez_fontan::{SETS, find};
+    use crate::lms::perez_fontan::{SETS, set_at};
     use crate::testing::streams;
 
     fn track(set: &'static ParameterSet, seed: u64) -> MarkovTrack {
@@ -304,9 +304,29 @@ mod tests {
         }
     }
 
+    /// The parameters alone may be asked in between, also right after a restart.
+    #[test]
+    fn parameters_without_the_state_are_those_with_it() {
+        for set in &SETS {
+            let (mut alone, mut both) = (track(set, 5), track(set, 5));
+            for i in 0..50_000 {
+                let metres = f64::from(i % 500) * 0.7;
+                if i % 500 == 0 {
+                    alone.restart(metres);
+                    both.restart(metres);
+                }
+                let (loo, state) = both.at(metres);
+                assert_eq!(alone.parameters_at(metres), loo);
+                if i % 7 == 0 {
+                    assert_eq!(alone.at(metres), (loo, state));
+                }
+            }
+        }
+    }
+
     #[test]
     fn a_new_way_starts_stationary() {
-        let set = find(Environment::IntermediateTreeShadowed, 40.0);
+        let set = set_at(Environment::IntermediateTreeShadowed, 40.0);
         let mut track = track(set, 2);
         const WAYS: usize = 40_000;
         for metres in [0.0, 2.0, 5.0, 30.0] {
@@ -325,7 +345,7 @@ mod tests {
 
     #[test]
     fn a_restart_draws_from_the_set_that_applies_there() {
-        let sets = [40.0, 80.0].map(|elevation| find(Environment::Urban, elevation));
+        let sets = [40.0, 80.0].map(|elevation| set_at(Environment::Urban, elevation));
         let legs = [(f64::NEG_INFINITY, sets[0]), (500.0, sets[1])];
         let mut track = MarkovTrack::new(Course::of_legs(&legs), streams(7)("states"));
         const RESTARTS: usize = 40_000;
@@ -370,7 +390,7 @@ mod tests {
 
     #[test]
     fn values_do_not_depend_on_the_places_asked() {
-        let set = find(Environment::Open, 40.0);
+        let set = set_at(Environment::Open, 40.0);
         let (mut fine, mut coarse) = (track(set, 4), track(set, 4));
         for i in 0..20_000 {
             let exact = fine.at(f64::from(i) * 0.125);
@@ -382,7 +402,7 @@ mod tests {
 
     #[test]
     fn another_set_goes_on_in_the_same_state_along_a_ramp() {
-        let set = |elevation| find(Environment::Urban, elevation);
+        let set = |elevation| set_at(Environment::Urban, elevation);
         // Legs longer and shorter than frames (5 m) and transitions (3 m).
         let borders = [f64::NEG_INFINITY, 7.0, 8.0, 8.5, 30.0, 31.0, 50.0];
         let elevations = [40.0, 60.0, 80.0, 60.0, 40.0, 60.0, 80.0];
@@ -413,7 +433,7 @@ mod tests {
 
     #[test]
     fn shares_of_the_way_are_those_of_the_set_that_holds() {
-        let set = |elevation| find(Environment::Urban, elevation);
+        let set = |elevation| set_at(Environment::Urban, elevation);
         let leg = |i: u32| (f64::from(i) * 500.0, set([40.0, 80.0][i as usize % 2]));
         let mut legs: Vec<_> = (0..2000).map(leg).collect();
         legs[0].0 = f64::NEG_INFINITY;

@@ -99,10 +99,10 @@ impl Kind for AdaptiveConfig {
     }
 
     fn law_request(&self, spacing: Duration) -> Option<LawRequest> {
-        let transmissions = usize::from(self.transmissions);
+        let drawn = usize::from(self.transmissions);
         // The last transmission carries the rest, whatever it brings.
-        let read = (transmissions - 1).max(1);
-        (self.sizing == Sizing::Law).then_some(LawRequest { transmissions, read, spacing })
+        let read = (drawn - 1).max(1);
+        (self.sizing == Sizing::Law).then_some(LawRequest { drawn, read, spacing })
     }
 
     fn block(&self) -> Option<Bytes> {
@@ -215,8 +215,8 @@ impl Stored for Process {
 }
 
 impl Adaptive {
-    /// Plans from `law`, whose rows have at least `config.transmissions` values; not needed if sizes follow from the
-    /// estimate. `streams` draw the losses of feedback.
+    /// Plans from `law`, that of [`Kind::law_request`]; not needed if sizes follow from the estimate. `streams` draw
+    /// the losses of feedback.
     ///
     /// # Errors
     /// If a value of the configuration cannot be.

@@ -94,10 +94,11 @@ pub fn transmission_sizes(block: &Block, targets: &[f64], law: &TransmissionLaw)
     let rows = law.samples.chunks_exact(law.transmissions);
     let Some((&first, others)) = targets.split_first() else { return vec![block.coded_bits] };
     let mut rest = Rest { bits: block.coded_bits, transmissions: targets.len() as u32 + 1 };
-    // Packets without information miss the more bits the less information a bit brings.
-    let mut per_bit: Vec<f32> = rows.clone().map(|row| row[0]).collect();
-    let missing = |per_bit| block.missing(0.0, 0.0, f64::from(per_bit));
-    let mut sizes = vec![rest.take(quantile(&mut per_bit, 0, first, |a, b| b.total_cmp(a), missing))];
+    // The bits that packets miss at first are in the reverse order of the information that a bit brings, so they are
+    // computed at the quantile only.
+    let mut information: Vec<f32> = rows.clone().map(|row| row[0]).collect();
+    let missing_at_first = |per_bit| block.missing(0.0, 0.0, f64::from(per_bit));
+    let mut sizes = vec![rest.take(quantile(&mut information, 0, first, |a, b| b.total_cmp(a), missing_at_first))];
     // The packets that are not decoded yet: their rows, and the information received.
     let (packets, mut undecoded) = (rows.len(), Vec::<(&[f32], f64)>::with_capacity(rows.len()));
     for (before, &target) in others.iter().enumerate() {
@@ -140,25 +141,26 @@ impl Rest {
     }
 }
 
-/// The quantile between order statistics, linear: definition 7 of Hyndman and Fan (1996), of so many zeros and of
-/// `bits` of the values, which `order` sorts. Reorders `values`.
+/// The quantile between order statistics, linear: definition 7 of Hyndman and Fan (1996). `zeros` of the numbers are 0;
+/// the others are `number` of each value, at least 0, and grow in the `order` of the values. Reorders `values`.
 fn quantile<T: Copy>(
     values: &mut [T],
     zeros: usize,
     share: f64,
     order: impl Fn(&T, &T) -> Ordering + Copy,
-    bits: impl Fn(T) -> f64,
+    number: impl Fn(T) -> f64,
 ) -> f64 {
     let position = share * (zeros + values.len() - 1) as f64;
     let (low, above) = match (position as usize).checked_sub(zeros) {
         Some(index) => {
             let (_, &mut low, above) = values.select_nth_unstable_by(index, order);
-            (bits(low), above)
+            (number(low), above)
         }
         None if position as usize + 1 < zeros => return 0.0,
         None => (0.0, values),
     };
-    let high = above.iter().copied().min_by(order).map_or(low, bits);
+    let high = above.iter().copied().min_by(order).map_or(low, number);
+    debug_assert!(0.0 <= low && low <= high, "{low} and {high}");
     let part = position.fract();
     if part == 0.0 || high == low { low } else { low + part * (high - low) }
 }

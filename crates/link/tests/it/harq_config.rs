@@ -65,10 +65,10 @@ fn every_default_can_be_built_and_is_written_as_it_is_read() {
         assert_eq!(config.entry().max_packet_bytes().map(u64::from), block.map(Bytes::get), "{kind}");
         assert_eq!(config.entry().feedback_delay(), None, "{kind}");
         let law = config.entry().law_request(Duration::ZERO);
-        assert!(law.is_none_or(|law| options["transmissions"] == law.transmissions), "{kind}: {law:?}");
+        assert!(law.is_none_or(|law| options["transmissions"] == law.drawn), "{kind}: {law:?}");
     }
     let spacing = Duration::from_millis(20);
-    let law = LawRequest { transmissions: 4, read: 3, spacing };
+    let law = LawRequest { drawn: 4, read: 3, spacing };
     assert_eq!(ask("adaptive", |entry| entry.law_request(spacing)), Some(law));
     let estimate = read(json!({ "kind": "adaptive", "sizing": "estimate" }));
     assert_eq!((estimate.entry().law_request(spacing), estimate.entry().check()), (None, Ok(())));

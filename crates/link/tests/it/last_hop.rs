@@ -1,7 +1,7 @@
 //! Packet conversations with the last hop: when bursts leave, arrive, are decoded and repeated.
 
 use crate::common::{Run, Scripted, config, ms, packet, uniform_block_fading, us, user_streams};
-use channel::{CLEAR, ERASED};
+use channel::{CLEAR, ERASED, LawRequest};
 use link::reordering::Reordering;
 use link::scheduler::View;
 use link::{
@@ -345,8 +345,8 @@ fn what_a_report_looks_like_in_json() {
 #[test]
 fn what_the_last_hop_asks_of_its_surroundings() {
     let settings = config(adaptive());
-    let request = settings.law_request(Duration::from_millis(10)).unwrap();
-    assert_eq!((request.transmissions, request.spacing), (4, Duration::from_millis(20)));
+    let request = LawRequest { drawn: 4, read: 3, spacing: Duration::from_millis(20) };
+    assert_eq!(settings.law_request(Duration::from_millis(10)), Some(request));
     assert_eq!(settings.max_packet_bytes(), Some(1115));
     assert_eq!(config(uncoded()).law_request(Duration::ZERO), None);
     assert_eq!(config(uncoded()).max_packet_bytes(), None);

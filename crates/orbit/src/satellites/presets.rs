@@ -39,13 +39,13 @@ struct File {
 
 /// Every preset, in the order of the documentation.
 pub fn presets() -> impl Iterator<Item = &'static Preset> {
-    (0..FILES.len()).map(read)
+    (0..FILES.len()).map(preset_of)
 }
 
-/// The preset of a file, which is read when it is first asked for.
-fn read(index: usize) -> &'static Preset {
-    static READ: [OnceLock<Preset>; FILES.len()] = [const { OnceLock::new() }; FILES.len()];
-    READ[index].get_or_init(|| {
+/// The preset of a file by its place, which is read when it is first asked for.
+fn preset_of(index: usize) -> &'static Preset {
+    static PRESETS: [OnceLock<Preset>; FILES.len()] = [const { OnceLock::new() }; FILES.len()];
+    PRESETS[index].get_or_init(|| {
         let (name, text) = FILES[index];
         let File { summary, constellation } =
             toml::from_str(text).unwrap_or_else(|error| panic!("preset {name}: {error}"));
@@ -60,7 +60,7 @@ pub(super) fn preset_names() -> impl Iterator<Item = &'static str> {
 
 /// The preset called `name`.
 pub fn preset(name: &str) -> Option<&'static Preset> {
-    FILES.iter().position(|file| file.0 == name).map(read)
+    FILES.iter().position(|file| file.0 == name).map(preset_of)
 }
 
 #[cfg(test)]

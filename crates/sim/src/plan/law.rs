@@ -11,8 +11,8 @@ use super::channel::channel_streams;
 /// Laws are the scenario's, not the run's: they come from streams that no seed changes.
 const LAW_SEED: u64 = 0;
 
-/// The most laws that are kept, each of half a megabyte. The points of a sweep come one after the other with all their
-/// seeds.
+/// The most laws that are kept, each of some hundred kilobytes. The points of a sweep come one after the other with all
+/// their seeds.
 const KEPT: usize = 16;
 
 /// A law that is drawn when it is first asked for: drawing takes as long as some ten thousand packets.
@@ -61,6 +61,7 @@ mod tests {
     #[test]
     fn laws_are_those_that_would_be_drawn() {
         let request = |transmissions, millis| LawRequest::all(transmissions, Duration::from_millis(millis));
+        let fewer_read = LawRequest { read: 2, ..request(3, 20) };
         let lms = |more: &str| model(&format!("kind = 'lms'\n{more}"));
         let models = [
             lms(""),
@@ -75,7 +76,7 @@ mod tests {
         let laws = Laws::default();
         for _ in 0..2 {
             for model in &models {
-                for request in [request(3, 20), request(2, 20), request(3, 30)] {
+                for request in [request(3, 20), request(2, 20), fewer_read, request(3, 30)] {
                     let cell = laws.cell(model.as_ref(), request);
                     let kept = cell.get_or_init(|| draw_law(model.as_ref(), request));
                     assert!(*kept == draw_law(model.as_ref(), request), "{model:?} {request:?}");

@@ -81,7 +81,7 @@ impl Series {
     /// interval even.
     pub(crate) fn new(interval: Duration, duration: Duration, most: usize, flows: usize) -> Series {
         let most = most & !1;
-        let instants = most.min((duration.as_nanos() / interval.as_nanos()) as usize + 1);
+        let instants = (duration.as_nanos() / interval.as_nanos() + 1).min(most as u64) as usize;
         Series {
             interval,
             most,
@@ -137,8 +137,10 @@ impl Series {
 
     /// One row for each instant and flow. Rates and counts are those of the interval that ends at the instant.
     pub(crate) fn table(&self, transmissions: usize) -> Table {
-        let of_instant = |i| (0..self.flows).map(move |f| SeriesRow { series: self, i, f });
-        let rows: Vec<SeriesRow> = (0..self.times.len()).flat_map(of_instant).collect();
+        // A list, so that each column knows its length before it is made.
+        let of_instant =
+            |instant| (0..self.flows as u32).map(move |number| SeriesRow { series: self, instant, number });
+        let rows: Vec<SeriesRow> = (0..self.times.len() as u32).flat_map(of_instant).collect();
         let mut table = Table::default();
         for SeriesColumn { line, only_with, made } in COLUMNS {
             if !only_with.holds(self) {
@@ -167,25 +169,33 @@ impl Series {
     }
 }
 
-/// An instant and flow of the series.
+/// An instant and flow of the series, each by its number.
 #[derive(Clone, Copy)]
 struct SeriesRow<'a> {
     series: &'a Series,
-    i: usize,
-    f: usize,
+    instant: u32,
+    number: u32,
 }
 
 impl SeriesRow<'_> {
+    fn place(&self) -> usize {
+        self.instant as usize * self.series.flows + self.number as usize
+    }
+
+    fn time(&self) -> Time {
+        self.series.times[self.instant as usize]
+    }
+
     fn flow(&self) -> &FlowSample {
-        &self.series.samples[self.i * self.series.flows + self.f]
+        &self.series.samples[self.place()]
     }
 
     fn state(&self) -> AppSample {
-        self.series.states.get(self.i * self.series.flows + self.f).copied().unwrap_or(AppSample::NONE)
+        self.series.states.get(self.place()).copied().unwrap_or(AppSample::NONE)
     }
 
     fn hop(&self) -> &HopSample {
-        &self.series.hop[self.i]
+        &self.series.hop[self.instant as usize]
     }
 
     fn access(&self) -> AccessCounts {
@@ -198,7 +208,7 @@ impl SeriesRow<'_> {
 
     /// Returns the row of the same flow an instant before; none at the first.
     fn before(&self) -> Option<Self> {
-        Some(SeriesRow { i: self.i.checked_sub(1)?, ..*self })
+        Some(SeriesRow { instant: self.instant.checked_sub(1)?, ..*self })
     }
 
     /// Returns how much a counter grew in the interval.
@@ -208,8 +218,8 @@ impl SeriesRow<'_> {
 
     /// Bits per second of the interval.
     fn bps(&self, bits: u64) -> f64 {
-        let from = self.before().map_or(Time::ZERO, |before| before.series.times[before.i]);
-        self.series.times[self.i].since(from).per_second(bits as f64)
+        let from = self.before().map_or(Time::ZERO, |before| before.time());
+        self.time().since(from).per_second(bits as f64)
     }
 }
 
@@ -277,9 +287,9 @@ macro_rules! series_columns {
 series_columns! {
     Anything {
         /// The instant.
-        "Time" time_s = Float(|row| row.series.times[row.i].as_secs_f64());
+        "Time" time_s = Float(|row| row.time().as_secs_f64());
         /// The flow's `id`.
-        flow = Count(|row| row.f as u64);
+        flow = Count(|row| row.number.into());
         /// Data handed to the receiving application in the interval.
         goodput_bps = Float(|row| row.bps(8 * row.grown(|row| row.flow().delivered_bytes)));
         /// Congestion window.
@@ -371,6 +381,8 @@ mod tests {
     #[test]
     fn thinning_out_bounds_the_memory_and_loses_no_count() {
         let mut series = Series::new(Duration::from_millis(100), Duration::from_secs(1000), 17, 2);
+        let room = (16, 32);
+        assert_eq!((series.times.capacity(), series.samples.capacity()), room);
         let (mut now, mut step) = (Time::ZERO, 0);
         while now < Time::ZERO + Duration::from_secs(1000) {
             let flow = |f: u64| FlowSample { delivered_bytes: step * (f + 1), ..FlowSample::default() };
@@ -382,6 +394,7 @@ mod tests {
             now = series.next(now);
             step += 1;
         }
+        assert_eq!((series.times.capacity(), series.samples.capacity()), room, "no list grew");
         let table = series.table(4);
         let times = floats(&table, "time_s");
         assert!(times.len() <= 2 * 16 && times.len() >= 2 * 8, "{} rows", times.len());

@@ -2,16 +2,18 @@
 //!
 //! Simplified as in [`crate::Lms`]. The correlation distance of the shadowing is that of the good state throughout.
 
+mod parameters;
 mod rows;
 
+use parameters::{P681Parameters, P681State};
 use rand::Rng;
-use rows::{P681Parameters, P681State, ROWS};
+use rows::ROWS;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::chance::{self, normal_cdf, unit_interval};
 use units::{Angle, Db, Duration, Frequency, OrOrbit, Speed};
 
-pub use rows::P681Environment;
+pub use parameters::P681Environment;
 
 use super::course::{Course, Published};
 use super::model::{Fading, REFERENCE_SNR, Site, default_reference_snr, fading_options};

@@ -249,7 +249,7 @@ impl LongPath {
 
     /// The delay of the trace at `now`, the last link included; `None` without a route.
     pub(super) fn whole_delay(&self, now: Time) -> Option<Duration> {
-        let [last, _] = self.stretches;
+        let last = self.stretches[Direction::Downlink as usize];
         let stretch = if last.holds(now) { last } else { self.plan.trace.stretch(now) };
         stretch.delays(now).map(|(delay, _)| delay)
     }
@@ -321,6 +321,9 @@ mod tests {
             let now = Time::ZERO + ms(100) * step;
             assert_eq!(shortly.downlink(now, 1000), generally.downlink(now, 1000), "{now}");
             assert_eq!(shortly.uplink(now, 1000, &mut hop), generally.uplink(now, 1000, &mut other), "{now}");
+            for asked in [now, now + ms(3000)] {
+                assert_eq!(shortly.whole_delay(asked), shortly.trace().delay(asked), "{asked} at {now}");
+            }
         }
         assert_eq!(path(&at_handover("lose")).traced, [true, false], "users wait after a handover");
         assert_eq!(path("hops = { rate = \"8 Mbit/s\", buffer = \"1500 B\" }").traced, [false; 2]);
