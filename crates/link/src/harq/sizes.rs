@@ -100,19 +100,14 @@ pub fn transmission_sizes(block: &Block, targets: &[f64], law: &TransmissionLaw)
     let missing_at_first = |per_bit| block.missing(0.0, 0.0, f64::from(per_bit));
     let mut sizes = vec![rest.take(quantile(&mut information, 0, first, |a, b| b.total_cmp(a), missing_at_first))];
     // The packets that are not decoded yet: their rows, and the information received.
-    let (packets, mut undecoded) = (rows.len(), Vec::<(&[f32], f64)>::with_capacity(rows.len()));
+    let packets = rows.len();
+    let mut undecoded: Vec<(&[f32], f64)> = rows.map(|row| (row, 0.0)).collect();
     for (before, &target) in others.iter().enumerate() {
         let (size, sent) = (f64::from(sizes[before]), f64::from(block.coded_bits - rest.bits));
-        let receive = |(row, received): &mut (&[f32], f64)| {
+        undecoded.retain_mut(|(row, received)| {
             *received += size * f64::from(row[before]);
             !block.decodes(sent, *received)
-        };
-        match before {
-            0 => undecoded.extend(
-                rows.clone().map(|row| (row, 0.0)).filter_map(|mut packet| receive(&mut packet).then_some(packet)),
-            ),
-            _ => undecoded.retain_mut(receive),
-        }
+        });
         let missing = |(row, received): &(&[f32], f64)| block.missing(sent, *received, f64::from(row[before + 1]));
         let mut missing: Vec<f64> = undecoded.iter().map(missing).collect();
         let decoded = packets - missing.len();
