@@ -1,7 +1,6 @@
 //! The common part of the land mobile satellite models: from parameters and motion to channels.
 
 use std::fmt;
-use std::num::NonZero;
 use std::sync::Arc;
 
 use rand::Rng;
@@ -10,7 +9,7 @@ use units::{Angle, Db, Duration, FieldError, Files, Frequency, OrOrbit, SPEED_OF
 use super::course::{Course, Published};
 use super::law;
 use super::multipath::{BandTables, Multipath};
-use super::series::{Motion, Series};
+use super::series::{Motion, SampleTimes, Series};
 use super::shadowing::Shadowing;
 use super::states::Track;
 use crate::held::Held;
@@ -174,7 +173,7 @@ impl<S: Site> FadingModel<S> {
         let multipath = Multipath::new(Arc::clone(&self.multipath), streams("multipath"));
         Box::new(FadingChannel {
             series: Series::new(track, shadowing, multipath, self.motion),
-            step: NonZero::new(self.motion.step.as_nanos()).expect("the step of a motion is above 0"),
+            samples: SampleTimes::new(self.motion.step),
             level,
             site: self.site(),
             held: (Time::MAX, 0.0),
@@ -252,8 +251,7 @@ impl<S: Site> ChannelModel for FadingModel<S> {
 
 struct FadingChannel<S: Site, L> {
     series: Series<S::Track>,
-    /// The time of a sample in nanoseconds: not zero, so that a division needs no check.
-    step: NonZero<u64>,
+    samples: SampleTimes,
     level: L,
     site: &'static S,
     /// The gain that was read last, in decibels, and when its sample begins.
@@ -265,14 +263,20 @@ impl<S: Site, L> FadingChannel<S, L> {
     #[inline(always)]
     fn gain_db(&mut self, now: Time) -> f64 {
         let (begin, gain_db) = self.held;
-        if now >= begin && now.since(begin).as_nanos() < self.step.get() { gain_db } else { self.another_gain_db(now) }
+        if now >= begin && now.since(begin) < self.samples.step() { gain_db } else { self.another_gain_db(now) }
     }
 
     #[inline(never)]
     fn another_gain_db(&mut self, now: Time) -> f64 {
-        let index = now.as_nanos() / self.step;
-        let gain_db = self.series.sample(index).gain_db;
-        self.held = (Time::from_nanos(index * self.step.get()), gain_db);
+        self.sampled_gain_db(now)
+    }
+
+    /// As [`FadingChannel::gain_db`], of a sample that was probably not read last.
+    #[inline(always)]
+    fn sampled_gain_db(&mut self, now: Time) -> f64 {
+        let number = self.samples.at(now);
+        let gain_db = self.series.sample(number).gain_db;
+        self.held = (self.samples.begin(number), gain_db);
         gain_db
     }
 }
@@ -287,12 +291,13 @@ impl<S: Site, L: Level> Channel for FadingChannel<S, L> {
     }
 
     fn estimated_snr(&mut self, now: Time) -> Db {
-        self.burst_snr(now)
+        // Some milliseconds after the reading before.
+        Db::new((self.level.at(now) + self.sampled_gain_db(now)).max(ERASED.get()))
     }
 
     fn observe(&mut self, now: Time) -> Observation {
         // A sample may be read again.
-        let sample = self.series.sample(now.as_nanos() / self.step);
+        let sample = self.series.sample(self.samples.at(now));
         Observation {
             attenuation: Some(Db::new(-sample.gain_db)),
             state: Some(self.site.state_name(sample.state)),

@@ -2,7 +2,7 @@
 
 use std::f32::consts::{LN_10, LOG2_10};
 
-use units::Duration;
+use units::{Duration, Time};
 
 use super::multipath::Multipath;
 use super::parameters::Loo;
@@ -33,6 +33,46 @@ impl Motion {
     /// Maximum Doppler shift in cycles per sample.
     pub(crate) fn cycles(self) -> f64 {
         self.doppler_hz * self.step.as_secs_f64()
+    }
+}
+
+/// When samples are: at multiples of a step.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SampleTimes {
+    step: Duration,
+    /// By which an instant is multiplied in place of a division, and the digits that are left out then.
+    reciprocal: u64,
+    shift: u32,
+}
+
+impl SampleTimes {
+    /// `step` is above 0.
+    pub(crate) fn new(step: Duration) -> SampleTimes {
+        // Granlund and Montgomery 1994, theorem 4.2, for numerators below 2^63: with s the logarithm of the step,
+        // rounded up, the first number above 2^(63 + s) / step.
+        let shift = u64::BITS - (step.as_nanos() - 1).leading_zeros();
+        let reciprocal = (1u128 << (63 + shift)) / u128::from(step.as_nanos()) + 1;
+        SampleTimes { step, reciprocal: reciprocal as u64, shift }
+    }
+
+    #[inline(always)]
+    pub(crate) fn step(&self) -> Duration {
+        self.step
+    }
+
+    /// The number of the sample that holds at `now`, which is below 2^63 ns.
+    #[inline(always)]
+    pub(crate) fn at(&self, now: Time) -> u64 {
+        let product = u128::from(now.as_nanos() << 1) * u128::from(self.reciprocal);
+        let number = (product >> 64) as u64 >> self.shift;
+        debug_assert_eq!(number, now.as_nanos() / self.step.as_nanos());
+        number
+    }
+
+    /// The instant from which a sample holds.
+    #[inline(always)]
+    pub(crate) fn begin(&self, number: u64) -> Time {
+        Time::from_nanos(number * self.step.as_nanos())
     }
 }
 
@@ -168,6 +208,8 @@ mod tests {
     use std::f64::consts::{LN_10, PI};
     use std::sync::Arc;
 
+    use proptest::prelude::*;
+
     use crate::lms::multipath::BandTables;
     use crate::lms::parameters::Environment;
     use crate::lms::perez_fontan::set_at;
@@ -222,6 +264,24 @@ mod tests {
                 STEP / (2.0 * PI).sqrt() * libm::exp(exponent) * r / b0 * scaled_i0(r * z / b0)
             })
             .sum()
+    }
+
+    proptest! {
+        #[test]
+        fn a_sample_holds_from_a_multiple_of_the_step_to_the_next(
+            step in prop_oneof![1u64..1 << 62, 1u64..1 << 20, (0u32..62).prop_map(|bits| 1 << bits)],
+            steps in any::<u64>(),
+            offset in 0u64..3,
+        ) {
+            let samples = SampleTimes::new(Duration::from_nanos(step));
+            // About a multiple of the step, where a rounded product would be wrong first.
+            let multiple = steps % ((1 << 63) / step) * step;
+            for now in [multiple + offset, multiple.saturating_sub(offset), steps >> 1] {
+                let now = now.min((1 << 63) - 1);
+                prop_assert_eq!(samples.at(Time::from_nanos(now)), now / step);
+            }
+            prop_assert_eq!(samples.begin(multiple / step), Time::from_nanos(multiple));
+        }
     }
 
     #[test]

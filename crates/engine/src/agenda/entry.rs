@@ -12,6 +12,8 @@ pub(super) struct Entry {
     pub(super) rank: u64,
 }
 
+/// Before all entries, or beside the first machine's at the start.
+pub(super) const FIRST: Entry = Entry { at: Time::ZERO, rank: 0 };
 /// After all entries.
 pub(super) const NEVER: Entry = Entry { at: Time::MAX, rank: u64::MAX };
 

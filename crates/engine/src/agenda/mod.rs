@@ -13,7 +13,7 @@ mod tests;
 
 use units::{Ring, Time};
 
-use self::entry::{Entry, NEVER, rank};
+use self::entry::{Entry, FIRST, NEVER, rank};
 use self::heap::Heap;
 
 /// A machine's number in the agenda, in the order of [`Agenda::add`].
@@ -45,6 +45,8 @@ pub struct Agenda {
     machines: Vec<Machine>,
     /// Entries that were made at one interval before they are due, in order.
     steady: Ring<Entry>,
+    /// The entry that came last into the queue, which may have left it.
+    steady_end: Entry,
     /// How long before it was due the last entry was made: nanoseconds.
     interval: u64,
     /// Entries that were sorted at once, the first at the end: see [`Agenda::sort`].
@@ -95,6 +97,7 @@ impl Default for Agenda {
             frequent_phase: 0,
             machines: Vec::new(),
             steady: Ring::default(),
+            steady_end: FIRST,
             interval: 0,
             sorted: Vec::new(),
             first: NEVER,
@@ -152,6 +155,12 @@ impl Agenda {
         if at < m.at {
             self.enter(number, at);
         }
+    }
+
+    /// The instant of the wake-up that was taken last.
+    #[inline]
+    pub fn now(&self) -> Time {
+        self.now
     }
 
     /// Takes the next wake-up at or before `until`; the machine is then not armed. `None` when there is none.
@@ -298,12 +307,15 @@ impl Agenda {
         }
     }
 
-    /// Whether an entry belongs at the end of the queue: made at the interval of the one before.
+    /// Whether an entry belongs at the end of the queue, to which it goes then: made at the interval of the one before.
     #[inline]
     fn is_steady(&mut self, entry: Entry) -> bool {
         let interval = entry.at.as_nanos() - self.now.as_nanos();
-        interval == std::mem::replace(&mut self.interval, interval)
-            && self.steady.back().is_none_or(|last| last < entry)
+        let is_steady = interval == std::mem::replace(&mut self.interval, interval) && self.steady_end < entry;
+        if is_steady {
+            self.steady_end = entry;
+        }
+        is_steady
     }
 
     /// Enters a machine that has no entry, or a later one.
@@ -336,6 +348,7 @@ impl Agenda {
         entries.dedup();
         self.heap = Heap::of_sorted(&entries);
         self.steady.clear();
+        self.steady_end = FIRST;
         self.left_behind = 0;
         self.find_first();
     }
