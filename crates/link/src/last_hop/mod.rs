@@ -1,13 +1,14 @@
 //! The machine of the last hop: scheduler, transmitter, HARQ and reordering.
 //!
-//! Its methods call those in `sending.rs`, which choose the next burst; those in `handover.rs` call both. The other
-//! files hold its parts, of which none calls the machine.
+//! Its methods call those in `sending.rs`, which choose the next burst; those in `handover.rs` and `late.rs` call both.
+//! The other files hold its parts, of which none calls the machine.
 
 mod config;
 mod counters;
 mod decisions;
 mod fifo;
 mod handover;
+mod late;
 mod numbering;
 mod queued;
 mod sending;
@@ -80,7 +81,11 @@ pub struct LastHop {
     /// Feedback in flight to the satellite.
     feedback: Transit<FeedbackMessage>,
     outputs: VecDeque<Output>,
+    /// When the outputs left, for [`LastHop::poll_output_by`].
+    left_at: Time,
     counters: Counters,
+    /// Whether somebody outside chooses packets, who is to be asked when they are chosen.
+    asks_outside: bool,
     /// Takes the place of scheduler and bursts while it is there.
     fifo: Option<Fifo>,
 }
@@ -118,6 +123,11 @@ impl LastHop {
         let users = channels.len();
         config.check(base_rtt, users)?;
         let link = config.facts(base_rtt, users);
+        let mut asks_outside = false;
+        let mut choosers = |name: &str| {
+            asks_outside = true;
+            choosers(name)
+        };
         let of_users = streams.clone();
         let harq = config.harq.entry().build(law, Box::new(move |user| of_users("harq", user)))?;
         let mut numbers = 0..;
@@ -128,7 +138,7 @@ impl LastHop {
             };
             scheduler
                 .entry()
-                .build(&mut Parts { link: &link, queue: &mut queue, choosers: &mut *choosers })
+                .build(&mut Parts { link: &link, queue: &mut queue, choosers: &mut choosers })
                 .map_err(|error| error.within("scheduler"))
         };
         let last = scheduler(&config.scheduler, &config.queue)?;
@@ -146,6 +156,7 @@ impl LastHop {
         let estimates = Estimates::new(&config.estimate, users);
         let mut hop =
             LastHop::from_parts(config.mean_rate(), propagation, scheduler, harq, reordering, estimates, channels);
+        hop.asks_outside = asks_outside;
         hop.feedback_delay = config.harq.entry().feedback_delay().or(hop.feedback_delay);
         let cutting = config.segmentation.as_ref().zip(config.harq.entry().max_packet_bytes());
         hop.segmentation = cutting.map(|(cutting, block)| Box::new(Segmentation::new(cutting, block)));
@@ -184,7 +195,9 @@ impl LastHop {
             bursts: Transit::default(),
             feedback: Transit::default(),
             outputs: VecDeque::new(),
+            left_at: Time::ZERO,
             counters: Counters::default(),
+            asks_outside: false,
             fifo,
         }
     }
@@ -240,7 +253,10 @@ impl LastHop {
     }
 
     fn schedule_packet(&mut self, now: Time, packet: PacketRef) {
-        self.work_until(now);
+        if self.next <= now {
+            self.work_off(now);
+        }
+        self.left_at = now;
         if self.queued.rests && self.transmitter.free_at < now && !self.pending() {
             self.queued.rest();
         }
@@ -252,8 +268,11 @@ impl LastHop {
         if queued.is_ok() {
             self.counters.on_queued(self.queued.packets());
         }
-        self.transmit(now);
-        self.next = self.next_event();
+        // Otherwise it looks at the end of the burst that it sends, as before.
+        if self.looks_at == Time::MAX || self.queued.gives_up {
+            self.transmit(now);
+            self.next = self.next_event();
+        }
     }
 
     /// Handles the events that are due.
@@ -269,31 +288,6 @@ impl LastHop {
         let packet = self.fifo.as_mut()?.pop_arrived()?;
         self.counters.on_delivered(&packet);
         Some(packet.id)
-    }
-
-    /// As [`LastHop::handle_timeout`] and [`LastHop::poll_arrived`] at the instant at which a packet arrives next, if
-    /// that is by `until`: when it arrived, and its handle. Packets that came later may have entered.
-    #[inline(always)]
-    pub fn poll_arrived_by(&mut self, until: Time) -> Option<(Time, u32)> {
-        let (at, packet) = self.fifo.as_mut()?.pop_arrived_by(until)?;
-        self.counters.on_delivered(&packet);
-        Some((at, packet.id))
-    }
-
-    /// Whether [`LastHop::poll_lost`] has something to tell, if no burst is simulated.
-    #[inline]
-    pub fn has_lost(&self) -> bool {
-        !self.outputs.is_empty()
-    }
-
-    /// The packet that was dropped when it came, if no burst is simulated: its handle, and why. To be asked before the
-    /// next packet comes, and after those that had arrived by then were polled.
-    #[cold]
-    pub fn poll_lost(&mut self) -> Option<(u32, DropReason)> {
-        match self.poll_output()? {
-            Output::Dropped(packet, reason) => Some((packet.id, reason)),
-            Output::Delivered(packet) => unreachable!("{packet:?} was not polled"),
-        }
     }
 
     /// The next packet that left, delivered or dropped.
@@ -363,12 +357,6 @@ impl LastHop {
     /// The packets that wait for the transmitter.
     pub fn queue(&self) -> Backlog {
         self.fifo.as_ref().map_or_else(|| self.queued.scheduler().backlog(), Fifo::waiting)
-    }
-
-    /// Whether [`LastHop::handle_packet`] may be called late, with the instant at which the packet came, as long as no
-    /// other call has told a later one: no burst is simulated, and packets take time to their users.
-    pub fn takes_late(&self) -> bool {
-        self.fifo.as_ref().is_some_and(|fifo| !fifo.delay.is_zero())
     }
 
     /// The end of the burst that the transmitter is sending; in the past if it is idle.

@@ -13,6 +13,7 @@ mod harq_conformance;
 mod harq_last_hop;
 mod harq_sizes;
 mod last_hop;
+mod late;
 mod outcomes;
 mod queue;
 mod reordering;

@@ -70,10 +70,17 @@ impl FlowRecord {
     }
 
     /// The segment at `sequence` arrives, whose data were sent `sent_before` times before. `received`: whether the
-    /// receiver has had them before.
-    pub(crate) fn on_segment(&mut self, sequence: u64, sent_before: u32, received: impl FnOnce() -> bool) {
+    /// receiver has had the data at a sequence before.
+    pub(crate) fn on_segment(&mut self, sequence: u64, sent_before: u32, received: &dyn Fn(u64) -> bool) {
         if let Some(spurious) = &mut self.spurious {
             spurious.on_arrival(sequence, sent_before, received);
+        }
+    }
+
+    /// The run ends; `received`: whether the receiver has the data at a sequence.
+    pub(crate) fn end(&mut self, received: &dyn Fn(u64) -> bool) {
+        if let Some(spurious) = &mut self.spurious {
+            spurious.look(received);
         }
     }
 

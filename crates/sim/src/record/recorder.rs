@@ -203,9 +203,9 @@ impl Recorder {
         }
     }
 
-    /// A packet arrives at the other end; `received`: whether that has had its data before, asked of few.
+    /// A packet arrives at the other end; `received`: whether that has had the data at a sequence before, asked of few.
     #[inline(always)]
-    pub(crate) fn delivered(&mut self, now: Time, packet: &Packet, received: impl FnOnce(&Packet) -> bool) {
+    pub(crate) fn delivered(&mut self, now: Time, packet: &Packet, received: impl Fn(&Packet, u64) -> bool) {
         self.delivered += 1;
         self.became[packet.link as usize].event(now, DigestEvent::Delivered as u8, packet.flow, packet.word);
         if packet.counts {
@@ -215,12 +215,12 @@ impl Recorder {
             if let Payload::Tcp(segment) = &packet.payload {
                 record.order.on_arrival(segment.end(), packet.sent_before);
                 if record.follows() {
-                    record.on_segment(segment.seq, packet.sent_before, || received(packet));
+                    record.on_segment(segment.seq, packet.sent_before, &|sequence| received(packet, sequence));
                 }
             } else {
                 record.order.on_arrival(packet.word + 1, packet.sent_before);
                 if let Some(offset) = packet.payload.stream_offset() {
-                    record.on_segment(offset, packet.sent_before, || true);
+                    record.on_segment(offset, packet.sent_before, &|_| true);
                 }
                 if let Some(listener) = &mut record.listener {
                     match &packet.payload {

@@ -5,8 +5,7 @@ use std::collections::VecDeque;
 /// Counts the spurious retransmissions of one flow.
 ///
 /// A retransmission is spurious if an earlier transmission of the same segment had been received, or is received later.
-/// A segment that the receiver refuses is not received, but as good as lost: that is found when its data are sent or
-/// arrive again, and the receiver does not have them.
+/// A segment that the receiver refuses is not received, but as good as lost.
 /// Each transmission is followed until it has arrived or is lost, so the count is exact, and so is the memory: segments
 /// of which no transmission is in flight are forgotten.
 #[derive(Debug, Default)]
@@ -15,6 +14,9 @@ pub(crate) struct SpuriousCounter {
     followed: VecDeque<(u64, Transmissions)>,
     /// First transmissions that were lost and not yet retransmitted, in order.
     lost_originals: VecDeque<u64>,
+    /// The sequence of the segment that arrived last, if it is followed, and how often its data were sent before: when
+    /// it arrived, its receiver had not looked at it.
+    arrived: Option<(u64, u32)>,
     count: u64,
 }
 
@@ -33,6 +35,9 @@ impl SpuriousCounter {
     /// The segment at `sequence` is retransmitted: its data were sent `sent_before` times before. `received`: whether
     /// the receiver has them.
     pub(crate) fn on_retransmission(&mut self, sequence: u64, sent_before: u32, received: bool) {
+        if self.arrived.is_some_and(|(arrived, _)| arrived == sequence) {
+            self.look(&|_| received);
+        }
         let original_in_flight = !received && !self.take_lost_original(sequence) && sent_before == 1;
         let at = self.place(sequence).unwrap_or_else(|at| {
             let in_flight = u32::from(original_in_flight);
@@ -46,8 +51,6 @@ impl SpuriousCounter {
         transmissions.in_flight += 1;
         if received {
             transmissions.earliest_received.get_or_insert(sent_before - 1);
-        } else {
-            self.count -= transmissions.forget_refused();
         }
         self.count += transmissions.newly_spurious();
     }
@@ -59,16 +62,24 @@ impl SpuriousCounter {
     }
 
     /// The segment at `sequence` arrives, whose data were sent `sent_before` times before. `received`: whether the
-    /// receiver has had them before, asked where they have arrived before.
-    pub(crate) fn on_arrival(&mut self, sequence: u64, sent_before: u32, received: impl FnOnce() -> bool) {
+    /// receiver has had the data at a sequence before.
+    pub(crate) fn on_arrival(&mut self, sequence: u64, sent_before: u32, received: &dyn Fn(u64) -> bool) {
+        self.look(received);
+        if self.place(sequence).is_ok() {
+            self.arrived = Some((sequence, sent_before));
+        }
+    }
+
+    /// Looks whether the segment that arrived last was taken, of which `received` tells.
+    pub(crate) fn look(&mut self, received: &dyn Fn(u64) -> bool) {
+        let Some((sequence, sent_before)) = self.arrived.take() else { return };
         let Ok(at) = self.place(sequence) else { return };
         let (_, transmissions) = &mut self.followed[at];
-        if transmissions.earliest_received.is_some() && !received() {
-            self.count -= transmissions.forget_refused();
+        if received(sequence) {
+            let earliest = transmissions.earliest_received.map_or(sent_before, |earliest| earliest.min(sent_before));
+            transmissions.earliest_received = Some(earliest);
+            self.count += transmissions.newly_spurious();
         }
-        let earliest = transmissions.earliest_received.map_or(sent_before, |earliest| earliest.min(sent_before));
-        transmissions.earliest_received = Some(earliest);
-        self.count += transmissions.newly_spurious();
         if transmissions.end_one() {
             self.followed.remove(at);
         }
@@ -111,12 +122,6 @@ impl Transmissions {
         self.in_flight == 0 && self.earliest_received.is_some()
     }
 
-    /// What has arrived so far was refused, so no retransmission was spurious: returns how many were counted.
-    fn forget_refused(&mut self) -> u64 {
-        self.earliest_received = None;
-        std::mem::take(&mut self.counted).into()
-    }
-
     fn newly_spurious(&mut self) -> u64 {
         let Some(earliest) = self.earliest_received else { return 0 };
         let spurious = self.last_sent - earliest.min(self.last_sent);
@@ -130,12 +135,17 @@ impl Transmissions {
 mod tests {
     use super::*;
 
+    fn arrive(counter: &mut SpuriousCounter, sequence: u64, sent_before: u32, taken: bool) {
+        counter.on_arrival(sequence, sent_before, &|_| unreachable!("the one before was looked at"));
+        counter.look(&|_| taken);
+    }
+
     #[test]
     fn a_retransmission_of_a_lost_segment_is_needed() {
         let mut counter = SpuriousCounter::default();
         counter.on_loss(1, 0);
         counter.on_retransmission(1, 1, false);
-        counter.on_arrival(1, 1, || true);
+        arrive(&mut counter, 1, 1, true);
         assert_eq!(counter.count(), 0);
         assert!(counter.followed.is_empty() && counter.lost_originals.is_empty());
     }
@@ -145,14 +155,14 @@ mod tests {
         let mut counter = SpuriousCounter::default();
         counter.on_retransmission(1, 1, true); // was there: its acknowledgment was late
         assert_eq!(counter.count(), 1);
-        counter.on_arrival(1, 1, || true);
+        arrive(&mut counter, 1, 1, true);
         assert!(counter.followed.is_empty());
 
         counter.on_retransmission(2, 1, false); // still in flight
         assert_eq!(counter.count(), 1);
-        counter.on_arrival(2, 0, || true);
+        arrive(&mut counter, 2, 0, true);
         assert_eq!(counter.count(), 2);
-        counter.on_arrival(2, 1, || true);
+        arrive(&mut counter, 2, 1, true);
         assert!(counter.followed.is_empty());
     }
 
@@ -161,11 +171,11 @@ mod tests {
         let mut counter = SpuriousCounter::default();
         counter.on_retransmission(1, 1, false);
         counter.on_retransmission(1, 2, false);
-        counter.on_arrival(1, 1, || true);
+        arrive(&mut counter, 1, 1, true);
         assert_eq!(counter.count(), 1, "the second retransmission was not needed");
-        counter.on_arrival(1, 0, || true);
+        arrive(&mut counter, 1, 0, true);
         assert_eq!(counter.count(), 2, "nor was the first");
-        counter.on_arrival(1, 2, || true);
+        arrive(&mut counter, 1, 2, true);
         assert!(counter.followed.is_empty());
     }
 
@@ -173,20 +183,39 @@ mod tests {
     fn a_retransmission_of_a_segment_that_was_refused_is_needed() {
         let mut counter = SpuriousCounter::default();
         counter.on_retransmission(1, 1, false);
-        counter.on_arrival(1, 0, || unreachable!("nothing has arrived before"));
-        assert_eq!(counter.count(), 1);
-        counter.on_arrival(1, 1, || false);
+        arrive(&mut counter, 1, 0, false);
+        arrive(&mut counter, 1, 1, true);
         assert_eq!(counter.count(), 0, "the original was refused");
         assert!(counter.followed.is_empty());
 
-        counter.on_retransmission(1, 2, false);
-        counter.on_arrival(1, 2, || unreachable!("nothing is followed that arrived before"));
-        assert_eq!(counter.count(), 0, "nor was the first retransmission taken");
-
         counter.on_retransmission(2, 1, false);
-        counter.on_arrival(2, 0, || true);
+        arrive(&mut counter, 2, 0, false);
+        counter.on_loss(2, 1);
         counter.on_retransmission(2, 2, false);
-        assert_eq!(counter.count(), 0, "the receiver has not what arrived");
+        arrive(&mut counter, 2, 2, true);
+        assert_eq!(counter.count(), 0, "the second came first");
+        assert!(counter.followed.is_empty());
+
+        counter.on_retransmission(3, 1, false);
+        arrive(&mut counter, 3, 1, false);
+        arrive(&mut counter, 3, 0, true);
+        assert_eq!(counter.count(), 1, "the original came, after a retransmission that was refused");
+    }
+
+    #[test]
+    fn a_segment_is_looked_at_before_the_next_event() {
+        let mut counter = SpuriousCounter::default();
+        counter.on_retransmission(1, 1, false);
+        counter.on_arrival(1, 0, &|_| unreachable!("nothing has arrived before"));
+        assert_eq!(counter.count(), 0, "its receiver may refuse it");
+        counter.on_arrival(2, 0, &|sequence| sequence == 1);
+        assert_eq!(counter.count(), 1);
+        counter.on_retransmission(1, 2, true);
+        assert_eq!(counter.count(), 2);
+        counter.on_loss(1, 2);
+        counter.on_arrival(1, 1, &|_| unreachable!("that of a segment that is not followed is not asked"));
+        counter.look(&|_| true);
+        assert!(counter.followed.is_empty());
     }
 
     #[test]
@@ -196,7 +225,7 @@ mod tests {
         counter.on_retransmission(1, 1, false);
         counter.on_loss(1, 1);
         counter.on_retransmission(1, 2, false);
-        counter.on_arrival(1, 2, || true);
+        arrive(&mut counter, 1, 2, true);
         assert_eq!(counter.count(), 0);
         assert!(counter.followed.is_empty());
     }

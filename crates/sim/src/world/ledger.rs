@@ -20,10 +20,10 @@ impl Ledger {
         Ledger { packets: Packets::with_room_for(flows), recorder, departures: Departures::default() }
     }
 
-    /// A packet arrives at the other end of its connection. Returns the endpoint there; `received` tells whether that
-    /// has had the packet's data before.
+    /// A packet arrives at the other end of its connection. Returns the endpoint there; `received` tells of a packet
+    /// and a sequence whether that has had the data there before.
     #[inline(always)]
-    pub(super) fn deliver(&mut self, now: Time, id: u32, received: impl FnOnce(&Packet) -> bool) -> EndpointId {
+    pub(super) fn deliver(&mut self, now: Time, id: u32, received: impl Fn(&Packet, u64) -> bool) -> EndpointId {
         let packet = self.packets.get(id);
         self.recorder.delivered(now, packet, received);
         packet.receiver()

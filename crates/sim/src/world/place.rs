@@ -2,7 +2,7 @@
 
 use access::ReturnLink;
 use engine::MachineId;
-use link::{LastHop, PacketRef, Propagation};
+use link::{LastHop, Output, PacketRef, Propagation};
 use units::{Db, Duration, Ecn, Frequency, Time};
 
 use super::ledger::Ledger;
@@ -15,9 +15,9 @@ use crate::record::recorder::Recorder;
 use crate::record::series::{FlowSample, HopSample, LookSample};
 use crate::record::watch::EventKind;
 
-/// See the module. Packets enter it at the gateway ([`Place::send_downlink`]) or at a user ([`Place::send_uplink`]),
-/// and leave it by [`Place::poll_last_hop`], [`Place::poll_arrived`] or [`Place::poll_late`], and by
-/// [`Place::poll_uplink`].
+/// See the module. Packets enter it at the gateway ([`Place::send_downlink`]) or at a user ([`Place::send_uplink`]).
+/// They leave it by [`Place::poll_last_hop`] and [`Place::poll_arrived`], or late by [`Place::poll_simulated`] and
+/// [`Place::poll_late`], and by [`Place::poll_uplink`].
 pub(super) struct Place {
     pub(super) path: LongPath,
     /// The delay between the serving satellite and the users.
@@ -46,6 +46,8 @@ struct Late {
     /// The longest time from the first of them to the wake-up: until then no answer to it has come to the gateway, and
     /// no timer that it sets is due. `None` where nothing answers.
     within: Option<Duration>,
+    /// The time after which a packet reaches its user at the earliest.
+    reach: Duration,
     /// The last hop is to be woken.
     armed: bool,
 }
@@ -107,11 +109,11 @@ impl Place {
     /// [`Place::poll_late`] tells later what became of many, each at its own instant.
     pub(super) fn run_late(&mut self, timer: Duration) {
         let Some(delay) = self.path.steady_delay().filter(|_| self.last_hop.takes_late()) else { return };
+        let reach = delay + self.hop.delay(Time::ZERO);
         if timer == Duration::MAX {
-            self.late = Some(Late { within: None, armed: false });
+            self.late = Some(Late { within: None, reach, armed: false });
         } else if self.return_link.is_none() {
-            let within = timer.min(delay + self.hop.delay(Time::ZERO));
-            self.late = Some(Late { within: Some(within), armed: false });
+            self.late = Some(Late { within: Some(timer.min(reach)), reach, armed: false });
         }
     }
 
@@ -142,6 +144,28 @@ impl Place {
         }
     }
 
+    /// Whether packets that are late come from [`Place::poll_simulated`].
+    #[inline]
+    pub(super) fn simulates_bursts(&self) -> bool {
+        self.last_hop.simulates_bursts()
+    }
+
+    /// The next packet that the last hop delivers to a user by `now`, and when, where bursts are simulated. The packets
+    /// that came by then enter it.
+    #[inline(always)]
+    pub(super) fn poll_simulated(&mut self, now: Time, ledger: &mut Ledger) -> Option<(Time, u32)> {
+        loop {
+            let comes = self.downlink.next();
+            while let Some((at, output)) = self.last_hop.poll_output_by(comes.min(now)) {
+                if let Some(id) = self.leave(at, output, ledger) {
+                    return Some((at, id));
+                }
+            }
+            let id = self.downlink.pop_due(now)?;
+            self.enter(comes, id, ledger);
+        }
+    }
+
     /// The next packet that the last hop has delivered to a user by `until`, and when, of those that have entered it.
     #[inline(always)]
     pub(super) fn poll_late(&mut self, until: Time) -> Option<(Time, u32)> {
@@ -161,13 +185,17 @@ impl Place {
     /// to the first of them can reach the gateway.
     #[inline(never)]
     pub(super) fn schedule_late(&mut self, schedule: &mut Schedule) {
-        let Some(late) = &mut self.late else { return };
+        let Some(late) = self.late else { return };
         let mut at = self.downlink.arrival(AT_ONCE - 1);
         if let Some(within) = late.within {
             let first = self.last_hop.next_due().min(self.downlink.next());
-            at = if first < Time::MAX { at.min(first + within) } else { at };
+            if first < Time::MAX {
+                // A packet that is sent from now on may overtake those whose bursts wait for feedback.
+                let overtaking = if self.simulates_bursts() { schedule.now() + late.reach } else { first };
+                at = at.min(first.min(overtaking) + within);
+            }
         }
-        late.armed = at < Time::MAX;
+        self.late = Some(Late { armed: at < Time::MAX, ..late });
         schedule.wake_next(self.machines.last_hop, at);
     }
 
@@ -394,22 +422,34 @@ impl Place {
     /// The next packet that the last hop delivers to a user. Without one the last hop is scheduled.
     #[inline]
     pub(super) fn poll_last_hop(&mut self, now: Time, ledger: &mut Ledger, schedule: &mut Schedule) -> Option<u32> {
-        while let Some((packet, waited)) = self.last_hop.poll_wait() {
-            ledger.recorder.waited(ledger.packets.get(packet.id), waited);
-        }
         while let Some(output) = self.last_hop.poll_output() {
-            match output {
-                link::Output::Delivered(PacketRef { id, ecn, .. }) => {
-                    if ecn == Ecn::Ce {
-                        ledger.mark(now, id);
-                    }
-                    return Some(id);
-                }
-                link::Output::Dropped(PacketRef { id, .. }, reason) => ledger.lose(now, id, Loss::LastHop(reason)),
+            let delivered = self.leave(now, output, ledger);
+            if delivered.is_some() {
+                return delivered;
             }
         }
         schedule.wake_next(self.machines.last_hop, self.last_hop.next_due());
         None
+    }
+
+    /// A packet leaves the last hop at `now`: to its user, or it is lost.
+    #[inline(always)]
+    fn leave(&mut self, now: Time, output: Output, ledger: &mut Ledger) -> Option<u32> {
+        while let Some((packet, waited)) = self.last_hop.poll_wait() {
+            ledger.recorder.waited(ledger.packets.get(packet.id), waited);
+        }
+        match output {
+            Output::Delivered(PacketRef { id, ecn, .. }) => {
+                if ecn == Ecn::Ce {
+                    ledger.mark(now, id);
+                }
+                Some(id)
+            }
+            Output::Dropped(PacketRef { id, .. }, reason) => {
+                ledger.lose(now, id, Loss::LastHop(reason));
+                None
+            }
+        }
     }
 
     /// The next packet that has come to the gateway by `now`. Without one [`Place::rest_uplink`] or

@@ -223,8 +223,9 @@ impl World {
         let mut connections = std::mem::take(&mut self.connections).into_each();
         let records = std::mem::take(&mut self.under.ledger.recorder.flows);
         let mut ended = EndedFlows::with_capacity(records.len());
-        for ((id, flow), record) in (0..).zip(&self.flows).zip(records) {
+        for ((id, flow), mut record) in (0..).zip(&self.flows).zip(records) {
             let connection = connections[flow.connection as usize].take().expect("a flow has a connection of its own");
+            record.end(&|sequence| connection.end(Way::Backward).endpoint().has_received(sequence));
             let split = flow.proxy.map(|proxy| {
                 let proxy = &self.proxies[proxy as usize];
                 let ground = connections[proxy.terrestrial() as usize].take().expect("so has a proxy");

@@ -93,8 +93,26 @@ impl World {
     }
 
     /// What came to a place by `now`, and what left its last hop, where packets do so late.
-    #[inline(never)]
     pub(super) fn catch_up(&mut self, now: Time, place: u32) {
+        if self.under.network.place(place).simulates_bursts() {
+            self.catch_up_simulated(now, place);
+        } else {
+            self.catch_up_entered(now, place);
+        }
+        self.under.network.place(place).schedule_late(&mut self.under.schedule);
+    }
+
+    /// As [`World::catch_up`], where bursts are simulated.
+    #[inline(never)]
+    fn catch_up_simulated(&mut self, now: Time, place: u32) {
+        while let Some((at, id)) = self.under.network.place(place).poll_simulated(now, &mut self.under.ledger) {
+            self.arrive(at, id);
+        }
+    }
+
+    /// As [`World::catch_up`], where bursts are not simulated.
+    #[inline(never)]
+    fn catch_up_entered(&mut self, now: Time, place: u32) {
         loop {
             let lost_at = self.under.network.place(place).enter_late(now, &self.under.ledger);
             while let Some((at, id)) = self.under.network.place(place).poll_late(lost_at.unwrap_or(now)) {
@@ -103,7 +121,6 @@ impl World {
             let Some(at) = lost_at else { break };
             self.under.network.place(place).lose_late(at, &mut self.under.ledger);
         }
-        self.under.network.place(place).schedule_late(&mut self.under.schedule);
     }
 
     /// Processes the packets of all places that come late, up to `now`.
@@ -186,9 +203,10 @@ impl World {
     #[inline(always)]
     fn arrive(&mut self, now: Time, id: u32) {
         let connections = &self.connections;
-        let endpoint = self.under.ledger.deliver(now, id, |packet| {
-            connections.end(packet.receiver()).endpoint().has_received(packet.payload.sequence())
-        });
+        let endpoint = self
+            .under
+            .ledger
+            .deliver(now, id, |packet, sequence| connections.end(packet.receiver()).endpoint().has_received(sequence));
         if !self.connections.answer(now, endpoint, Prompt::Packet, id, &mut self.under) {
             self.receive(now, id, endpoint);
         }
@@ -496,6 +514,61 @@ mod tests {
                 delayed_ack = {delayed}
                 initial_rto = "{initial_rto} ms"
                 {voice}"#
+            );
+            let (late, in_time) = (recorded(&text, true), recorded(&text, false));
+            prop_assert_eq!(&late[0], &in_time[0]);
+            prop_assert!(late[1] == in_time[1], "series differ");
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(40))]
+
+        /// The same where bursts are simulated.
+        #[test]
+        fn bursts_that_are_simulated_late_change_nothing(
+            delay in 1u32..300,
+            hop in 1u32..20,
+            rate in 1u32..8,
+            scheduler in prop_oneof![
+                Just("droptail\""), Just("pf\""), Just("codes\", limit = \"60 ms\""), Just("drr\""), Just("bbs\"")
+            ],
+            harq in prop_oneof![Just("adaptive"), Just("none"), Just("chase"), Just("go-back-n"), Just("nr-ntn")],
+            queue in prop_oneof![Just("droptail"), Just("codel"), Just("red")],
+            age in prop_oneof![Just(0), 1u32..40],
+            ordered in any::<bool>(),
+            calls in 0u32..4,
+            downloads in 0u32..4,
+            profile in prop_oneof![Just("classic"), Just("linux")],
+            series in any::<bool>(),
+        ) {
+            let downloads = match downloads {
+                0 => String::new(),
+                _ => format!(
+                    "[[flows]]\ncount = {downloads}\ntraffic = \"bulk\"\n\
+                     transport = {{ kind = \"tcp\", profile = \"{profile}\", ecn = true }}\n"
+                ),
+            };
+            let text = format!(
+                r#"
+                duration = "3 s"
+                path     = {{ kind = "fixed", delay = "{delay} ms" }}
+                channel  = {{ kind = "lms", sampling_interval = "2 ms" }}
+                record   = {{ series = {series} }}
+                [last_hop]
+                rate       = "{rate} Mbit/s"
+                delay      = "{hop} ms"
+                scheduler  = {{ kind = "{scheduler} }}
+                queue      = {{ kind = "{queue}" }}
+                harq       = {{ kind = "{harq}" }}
+                reordering = {{ enabled = {ordered} }}
+                estimate   = {{ age = "{age} ms" }}
+                [[flows]]
+                count     = {}
+                transport = "udp"
+                traffic   = "voice"
+                {downloads}"#,
+                calls + 1
             );
             let (late, in_time) = (recorded(&text, true), recorded(&text, false));
             prop_assert_eq!(&late[0], &in_time[0]);

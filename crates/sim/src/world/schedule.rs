@@ -92,6 +92,12 @@ impl Schedule {
         self.agenda.wake_next(machine, at);
     }
 
+    /// The instant of the wake-up that was taken last.
+    #[inline]
+    pub(super) fn now(&self) -> Time {
+        self.agenda.now()
+    }
+
     /// The next wake-up at or before `until`; the machine then has none until it is given one.
     ///
     /// # Errors
