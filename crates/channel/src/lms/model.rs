@@ -291,7 +291,7 @@ impl<S: Site, L: Level> Channel for FadingChannel<S, L> {
     }
 
     fn estimated_snr(&mut self, now: Time) -> Db {
-        // Some milliseconds after the reading before.
+        // By default some milliseconds after the reading before.
         Db::new((self.level.at(now) + self.sampled_gain_db(now)).max(ERASED.get()))
     }
 

@@ -40,7 +40,7 @@ impl Motion {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SampleTimes {
     step: Duration,
-    /// By which an instant is multiplied in place of a division, and the digits that are left out then.
+    /// By which an instant is multiplied in place of a division, and the binary digits that are left out then.
     reciprocal: u64,
     shift: u32,
 }

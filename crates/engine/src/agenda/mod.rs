@@ -274,7 +274,7 @@ impl Agenda {
             Time::MAX
         };
         let entry = Entry::new(due, machine.phase, number);
-        let is_steady = due != Time::MAX && self.is_steady(entry);
+        let is_steady = due != Time::MAX && self.joins_steady(entry);
         match (self.first_is_in, is_steady) {
             (Place::Steady, true) => self.steady.rotate(entry),
             (Place::Heap, false) if due != Time::MAX => self.heap.replace_first(entry),
@@ -307,9 +307,10 @@ impl Agenda {
         }
     }
 
-    /// Whether an entry belongs at the end of the queue, to which it goes then: made at the interval of the one before.
+    /// Whether an entry joins the end of the queue, which its caller sees to: it is made at the interval of the one
+    /// before.
     #[inline]
-    fn is_steady(&mut self, entry: Entry) -> bool {
+    fn joins_steady(&mut self, entry: Entry) -> bool {
         let interval = entry.at.as_nanos() - self.now.as_nanos();
         let is_steady = interval == std::mem::replace(&mut self.interval, interval) && self.steady_end < entry;
         if is_steady {
@@ -327,7 +328,7 @@ impl Agenda {
         self.left_behind += usize::from(m.at != Time::MAX);
         m.at = at;
         let entry = Entry::new(at, m.phase, machine);
-        let steady = self.is_steady(entry);
+        let steady = self.joins_steady(entry);
         if steady {
             self.steady.push_back(entry);
         } else {

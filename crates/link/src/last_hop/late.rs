@@ -10,7 +10,8 @@ use crate::packet::{DropReason, Output};
 
 impl LastHop {
     /// Whether [`LastHop::handle_packet`] may be called late, with the instant at which the packet came, as long as no
-    /// other call has told a later one: nobody else is asked meanwhile, and packets take time to their users.
+    /// other call has told a later one: no script chooses packets, waits are not noted, and packets take time to
+    /// their users.
     pub fn takes_late(&self) -> bool {
         let alone = !self.asks_outside && self.queued.waits.is_none();
         alone && self.propagation.constant().is_some_and(|delay| !delay.is_zero())
@@ -24,8 +25,8 @@ impl LastHop {
     }
 
     /// As [`LastHop::handle_timeout`] and [`LastHop::poll_output`] at the instants of its events, if bursts are
-    /// simulated: the next packet that leaves by `until`, and when. To be asked up to the instant of the next packet
-    /// before that enters, and up to the same instant afterwards.
+    /// simulated: the next packet that leaves by `until`, and when. To be asked up to the instant of a packet before
+    /// that enters; what leaves as it enters is told by the next call.
     #[inline]
     pub fn poll_output_by(&mut self, until: Time) -> Option<(Time, Output)> {
         debug_assert!(self.fifo.is_none(), "bursts are simulated");

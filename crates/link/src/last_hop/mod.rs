@@ -268,8 +268,8 @@ impl LastHop {
         if queued.is_ok() {
             self.counters.on_queued(self.queued.packets());
         }
-        // Otherwise it looks at the end of the burst that it sends, as before.
-        if self.looks_at == Time::MAX || self.queued.gives_up {
+        // Otherwise it is sending, and looks at the end of that burst, whatever came.
+        if self.looks_at == Time::MAX {
             self.transmit(now);
             self.next = self.next_event();
         }

@@ -292,6 +292,17 @@ impl TimeAverage {
 mod tests {
     use super::*;
 
+    #[test]
+    fn the_segment_that_arrived_last_is_looked_at_when_the_run_ends() {
+        for (taken, spurious) in [(true, 1), (false, 0)] {
+            let mut record = FlowRecord::new(None);
+            record.on_retransmission(1, 1, false);
+            record.on_segment(1, 0, &|_| unreachable!("nothing has arrived before"));
+            record.end(&|_| taken);
+            assert_eq!(record.spurious(), spurious);
+        }
+    }
+
     fn at(seconds: f64) -> Time {
         Time::from_secs_f64(seconds)
     }

@@ -203,7 +203,8 @@ impl Recorder {
         }
     }
 
-    /// A packet arrives at the other end; `received`: whether that has had the data at a sequence before, asked of few.
+    /// A packet arrives at the other end; `received`: whether that has had the data at a sequence before, asked of few
+    /// segments that arrived before this one.
     #[inline(always)]
     pub(crate) fn delivered(&mut self, now: Time, packet: &Packet, received: impl Fn(&Packet, u64) -> bool) {
         self.delivered += 1;
@@ -220,7 +221,7 @@ impl Recorder {
             } else {
                 record.order.on_arrival(packet.word + 1, packet.sent_before);
                 if let Some(offset) = packet.payload.stream_offset() {
-                    record.on_segment(offset, packet.sent_before, &|_| true);
+                    record.on_segment(offset, packet.sent_before, &|sequence| received(packet, sequence));
                 }
                 if let Some(listener) = &mut record.listener {
                     match &packet.payload {

@@ -100,7 +100,9 @@ impl Series {
             self.thin_out();
         }
         self.times.push(now);
-        self.hop.push(hop);
+        // The time of a burst is rounded up: at its first instant more than the whole burst may be left.
+        let sent_before = self.hop.last().map_or(0, |before| before.coded_bits);
+        self.hop.push(HopSample { coded_bits: hop.coded_bits.max(sent_before), ..hop });
         for (flow, state) in flows {
             if state.is_known() || !self.states.is_empty() {
                 self.states.resize(self.samples.len(), AppSample::NONE);

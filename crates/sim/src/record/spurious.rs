@@ -35,9 +35,6 @@ impl SpuriousCounter {
     /// The segment at `sequence` is retransmitted: its data were sent `sent_before` times before. `received`: whether
     /// the receiver has them.
     pub(crate) fn on_retransmission(&mut self, sequence: u64, sent_before: u32, received: bool) {
-        if self.arrived.is_some_and(|(arrived, _)| arrived == sequence) {
-            self.look(&|_| received);
-        }
         let original_in_flight = !received && !self.take_lost_original(sequence) && sent_before == 1;
         let at = self.place(sequence).unwrap_or_else(|at| {
             let in_flight = u32::from(original_in_flight);
@@ -62,7 +59,7 @@ impl SpuriousCounter {
     }
 
     /// The segment at `sequence` arrives, whose data were sent `sent_before` times before. `received`: whether the
-    /// receiver has had the data at a sequence before.
+    /// receiver has had the data at a sequence before, asked of the segment that arrived before this one.
     pub(crate) fn on_arrival(&mut self, sequence: u64, sent_before: u32, received: &dyn Fn(u64) -> bool) {
         self.look(received);
         if self.place(sequence).is_ok() {

@@ -27,6 +27,8 @@ mod report;
 mod run;
 mod schedule;
 mod scripts;
+#[cfg(test)]
+mod tests;
 mod underlay;
 mod written;
 

@@ -106,7 +106,7 @@ impl Place {
     /// For a place whose users do nothing but take what comes and acknowledge it, where no timer of theirs is due
     /// sooner than `timer` after a packet ([`Duration::MAX`] if they do not even acknowledge): as long as nobody looks
     /// at it, and if path and last hop allow it, neither the pipe between them nor the last hop wakes for a packet.
-    /// [`Place::poll_late`] tells later what became of many, each at its own instant.
+    /// [`Place::poll_late`], or [`Place::poll_simulated`], tells later what became of many, each at its own instant.
     pub(super) fn run_late(&mut self, timer: Duration) {
         let Some(delay) = self.path.steady_delay().filter(|_| self.last_hop.takes_late()) else { return };
         let reach = delay + self.hop.delay(Time::ZERO);
@@ -123,7 +123,7 @@ impl Place {
         self.late.is_some()
     }
 
-    /// From now on packets enter and leave the last hop when they do. [`Place::poll_late`] has told all until now.
+    /// From now on packets enter and leave the last hop when they do. What became of them until now has been told.
     pub(super) fn run_in_time(&mut self, schedule: &mut Schedule) {
         if self.late.take().is_some() {
             self.schedule_downlink(schedule);
@@ -157,7 +157,7 @@ impl Place {
         loop {
             let comes = self.downlink.next();
             while let Some((at, output)) = self.last_hop.poll_output_by(comes.min(now)) {
-                if let Some(id) = self.leave(at, output, ledger) {
+                if let Some(id) = leave(at, output, ledger) {
                     return Some((at, id));
                 }
             }
@@ -190,7 +190,8 @@ impl Place {
         if let Some(within) = late.within {
             let first = self.last_hop.next_due().min(self.downlink.next());
             if first < Time::MAX {
-                // A packet that is sent from now on may overtake those whose bursts wait for feedback.
+                // A packet that is sent from now on may overtake those that wait for feedback, and the last hop is not
+                // scheduled again for it.
                 let overtaking = if self.simulates_bursts() { schedule.now() + late.reach } else { first };
                 at = at.min(first.min(overtaking) + within);
             }
@@ -422,34 +423,17 @@ impl Place {
     /// The next packet that the last hop delivers to a user. Without one the last hop is scheduled.
     #[inline]
     pub(super) fn poll_last_hop(&mut self, now: Time, ledger: &mut Ledger, schedule: &mut Schedule) -> Option<u32> {
+        while let Some((packet, waited)) = self.last_hop.poll_wait() {
+            ledger.recorder.waited(ledger.packets.get(packet.id), waited);
+        }
         while let Some(output) = self.last_hop.poll_output() {
-            let delivered = self.leave(now, output, ledger);
+            let delivered = leave(now, output, ledger);
             if delivered.is_some() {
                 return delivered;
             }
         }
         schedule.wake_next(self.machines.last_hop, self.last_hop.next_due());
         None
-    }
-
-    /// A packet leaves the last hop at `now`: to its user, or it is lost.
-    #[inline(always)]
-    fn leave(&mut self, now: Time, output: Output, ledger: &mut Ledger) -> Option<u32> {
-        while let Some((packet, waited)) = self.last_hop.poll_wait() {
-            ledger.recorder.waited(ledger.packets.get(packet.id), waited);
-        }
-        match output {
-            Output::Delivered(PacketRef { id, ecn, .. }) => {
-                if ecn == Ecn::Ce {
-                    ledger.mark(now, id);
-                }
-                Some(id)
-            }
-            Output::Dropped(PacketRef { id, .. }, reason) => {
-                ledger.lose(now, id, Loss::LastHop(reason));
-                None
-            }
-        }
     }
 
     /// The next packet that has come to the gateway by `now`. Without one [`Place::rest_uplink`] or
@@ -548,6 +532,23 @@ impl Place {
     pub(super) fn attenuate(&mut self, now: Time, user: u32, sample: FlowSample) -> FlowSample {
         let attenuation = self.last_hop.attenuation(now, user);
         FlowSample { attenuation_db: attenuation.map_or(f32::NAN, |attenuation| attenuation.get() as f32), ..sample }
+    }
+}
+
+/// A packet leaves the last hop at `now`: to its user, or it is lost.
+#[inline(always)]
+fn leave(now: Time, output: Output, ledger: &mut Ledger) -> Option<u32> {
+    match output {
+        Output::Delivered(PacketRef { id, ecn, .. }) => {
+            if ecn == Ecn::Ce {
+                ledger.mark(now, id);
+            }
+            Some(id)
+        }
+        Output::Dropped(PacketRef { id, .. }, reason) => {
+            ledger.lose(now, id, Loss::LastHop(reason));
+            None
+        }
     }
 }
 

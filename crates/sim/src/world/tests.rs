@@ -1,0 +1,225 @@
+//! Packets that pass the last hop late change nothing.
+
+use std::path::Path;
+
+use proptest::prelude::*;
+use units::{Duration, Time};
+
+use super::Nobody;
+use super::build::build;
+use crate::scenario::Scenario;
+
+/// Where packets enter and leave the last hop late, some dozens wait for others beside those on their way: here all
+/// calls send at the same instants.
+#[test]
+fn packets_that_are_late_do_not_pile_up() {
+    for [channel, scheduler, harq] in [["clear", "droptail", "none"], ["lms", "pf", "fec"]] {
+        let text = format!(
+            r#"
+            duration = "20 s"
+            path     = {{ kind = "fixed", delay = "30 ms" }}
+            channel  = {{ kind = "{channel}" }}
+            record   = {{ series = false }}
+            [last_hop]
+            rate       = "50 Mbit/s"
+            delay      = "10 ms"
+            scheduler  = {{ kind = "{scheduler}", buffer = "500 packets" }}
+            harq       = {{ kind = "{harq}" }}
+            reordering = {{ enabled = false }}
+            [[flows]]
+            count     = 300
+            transport = "udp"
+            traffic   = {{ kind = "voice" }}
+            "#
+        );
+        let plan = Scenario::from_toml(&text, Path::new(".")).unwrap().plan().unwrap();
+        let mut world = build(&plan, 1, &mut Nobody).unwrap();
+        assert!(world.under.network.places[0].is_late());
+        let mut most = 0;
+        for hundredth in 1..=2000 {
+            world.run_until(Time::ZERO + Duration::from_millis(10 * hundredth)).unwrap();
+            most = most.max(world.under.ledger.packets.in_flight());
+        }
+        // Those of three to four intervals of 20 ms.
+        assert!((300..1200).contains(&most), "{most} packets in flight, {scheduler}");
+    }
+}
+
+/// A packet that is sent after the last hop was scheduled reaches its user before those that wait for feedback.
+#[test]
+fn a_late_last_hop_wakes_before_a_packet_that_overtakes_is_answered() {
+    for (processes, flows, feedback) in [(1, 2, 80), (2, 2, 80), (1, 4, 80), (2, 4, 300), (1, 2, 300), (500, 2, 80)] {
+        let text = format!(
+            r#"
+            duration = "3 s"
+            path     = {{ kind = "fixed", delay = "1 ms" }}
+            channel  = {{ kind = "bernoulli", loss = 0.2 }}
+            record   = {{ series = false }}
+            [last_hop]
+            rate       = "8 Mbit/s"
+            delay      = "5 ms"
+            scheduler  = {{ kind = "round-robin" }}
+            reordering = {{ enabled = true }}
+            [last_hop.harq]
+            kind      = "selective-repeat"
+            processes = {processes}
+            feedback  = {{ delay = "{feedback} ms" }}
+            [[flows]]
+            count     = {flows}
+            traffic   = "bulk"
+            transport = {{ kind = "tcp", delayed_ack = false }}
+            "#
+        );
+        assert_eq!(recorded(&text, true), recorded(&text, false), "{text}");
+    }
+}
+
+/// A sample at the first instant of a burst, whose time was rounded up: less of it was sent than nothing.
+#[test]
+fn what_was_sent_by_a_sample_never_falls() {
+    let text = r#"
+        duration = "3 s"
+        path     = { kind = "fixed", delay = "10 ms" }
+        channel  = { kind = "lms", sampling_interval = "2 ms" }
+        record   = { series = true, interval = "10 ms" }
+        last_hop = { rate = "2929 kbit/s", delay = "361 us", scheduler = { kind = "bps" } }
+        [[flows]]
+        count     = 4
+        traffic   = { kind = "bulk", size = "84931 B" }
+        transport = { kind = "tcp", profile = "fack", congestion = "newreno" }
+    "#;
+    recorded(text, true);
+}
+
+/// The record of a run, in which packets come late to their users or in time.
+fn recorded(text: &str, late: bool) -> [String; 2] {
+    let plan = Scenario::from_toml(text, Path::new(".")).unwrap().plan().unwrap();
+    let mut world = build(&plan, 1, &mut Nobody).unwrap();
+    assert!(world.under.network.places[0].is_late(), "{text}");
+    if !late {
+        world.run_in_time(Time::ZERO);
+        assert!(!world.under.network.places[0].is_late());
+    }
+    let end = Time::ZERO + plan.config().duration;
+    // Whoever looks in between, as a progress bar does, changes nothing.
+    world.run_until(Time::from_nanos(end.as_nanos() / 3)).unwrap();
+    world.run_until(end).unwrap();
+    let record = world.record(&plan, 1, false).unwrap();
+    [format!("{:?}", record.summary), format!("{:?}", record.series)]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(40))]
+
+    /// Nothing shows whether packets come to their users in time, or many at once before anything that they lead
+    /// to.
+    #[test]
+    fn packets_that_come_late_change_nothing(
+        delay in 1u32..300,
+        hop in 1u32..20,
+        rate in 1u32..20,
+        buffer in prop_oneof![5u32..200, Just(4000)],
+        flows in 1u32..6,
+        profile in prop_oneof![Just("classic"), Just("linux"), Just("fack"), Just("ns2-linux")],
+        congestion in prop_oneof![Just("newreno"), Just("cubic"), Just("bbr"), Just("westwood")],
+        delayed in prop_oneof![Just("false"), Just("true"), Just("\"10 ms\""), Just("\"500 ms\"")],
+        voices in 0u32..3,
+        size in prop_oneof![
+            Just(String::new()), (1u32..300_000).prop_map(|size| format!(", size = \"{size} B\""))
+        ],
+        initial_rto in prop_oneof![Just(1000), 1u32..1000],
+        series in any::<bool>(),
+    ) {
+        let voice = match voices {
+            0 => String::new(),
+            _ => format!("[[flows]]\ncount = {voices}\ntransport = \"udp\"\ntraffic = \"voice\"\n"),
+        };
+        let text = format!(
+            r#"
+            duration = "5 s"
+            path     = {{ kind = "fixed", delay = "{delay} ms" }}
+            channel  = {{ kind = "clear" }}
+            record   = {{ series = {series} }}
+            [last_hop]
+            rate       = "{rate} Mbit/s"
+            delay      = "{hop} ms"
+            scheduler  = {{ kind = "droptail", buffer = "{buffer} packets" }}
+            harq       = {{ kind = "none" }}
+            reordering = {{ enabled = false }}
+            [[flows]]
+            count     = {flows}
+            start_spread = "1 s"
+            traffic   = {{ kind = "bulk"{size} }}
+            [flows.transport]
+            kind        = "tcp"
+            congestion  = "{congestion}"
+            profile     = "{profile}"
+            delayed_ack = {delayed}
+            initial_rto = "{initial_rto} ms"
+            {voice}"#
+        );
+        let (late, in_time) = (recorded(&text, true), recorded(&text, false));
+        prop_assert_eq!(&late[0], &in_time[0]);
+        prop_assert!(late[1] == in_time[1], "series differ");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(40))]
+
+    /// The same where bursts are simulated.
+    #[test]
+    fn bursts_that_are_simulated_late_change_nothing(
+        delay in prop_oneof![1u32..10, 1u32..300],
+        hop in 1u32..20,
+        rate in 1u32..8,
+        scheduler in prop_oneof![
+            Just("droptail\""), Just("pf\""), Just("codes\", limit = \"60 ms\""), Just("drr\""), Just("bbs\"")
+        ],
+        harq in prop_oneof![Just("adaptive"), Just("none"), Just("chase"), Just("go-back-n"), Just("nr-ntn")],
+        feedback in prop::option::of(0u32..600),
+        queue in prop_oneof![Just("droptail"), Just("codel"), Just("red")],
+        age in prop_oneof![Just(0), 1u32..40],
+        ordered in any::<bool>(),
+        calls in 0u32..4,
+        downloads in 0u32..4,
+        profile in prop_oneof![Just("classic"), Just("linux")],
+        series in any::<bool>(),
+    ) {
+        let downloads = match downloads {
+            0 => String::new(),
+            _ => format!(
+                "[[flows]]\ncount = {downloads}\ntraffic = \"bulk\"\n\
+                 transport = {{ kind = \"tcp\", profile = \"{profile}\", ecn = true }}\n"
+            ),
+        };
+        let feedback = match feedback {
+            Some(delay) if !matches!(harq, "none" | "nr-ntn") => format!(", feedback = {{ delay = \"{delay} ms\" }}"),
+            _ => String::new(),
+        };
+        let text = format!(
+            r#"
+            duration = "3 s"
+            path     = {{ kind = "fixed", delay = "{delay} ms" }}
+            channel  = {{ kind = "lms", sampling_interval = "2 ms" }}
+            record   = {{ series = {series} }}
+            [last_hop]
+            rate       = "{rate} Mbit/s"
+            delay      = "{hop} ms"
+            scheduler  = {{ kind = "{scheduler} }}
+            queue      = {{ kind = "{queue}" }}
+            harq       = {{ kind = "{harq}"{feedback} }}
+            reordering = {{ enabled = {ordered} }}
+            estimate   = {{ age = "{age} ms" }}
+            [[flows]]
+            count     = {}
+            transport = "udp"
+            traffic   = "voice"
+            {downloads}"#,
+            calls + 1
+        );
+        let (late, in_time) = (recorded(&text, true), recorded(&text, false));
+        prop_assert_eq!(&late[0], &in_time[0]);
+        prop_assert!(late[1] == in_time[1], "series differ");
+    }
+}
