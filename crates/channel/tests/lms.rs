@@ -44,6 +44,23 @@ fn mean(values: impl Iterator<Item = f64>) -> f64 {
 }
 
 #[test]
+fn a_sample_holds_from_its_instant_to_the_next() {
+    let model = load(Lms::default());
+    let step = model.sampling_interval().unwrap();
+    let (mut once, mut often) = (model.build(0, &mut streams(1)), model.build(0, &mut streams(1)));
+    for number in 0..5_000 {
+        let begin = Time::ZERO + step * number;
+        let expected = once.burst_snr(begin);
+        if number % 7 == 3 {
+            continue; // nobody asks
+        }
+        let last = begin + step.saturating_sub(Duration::from_nanos(1));
+        let found = [often.burst_snr(begin), often.estimated_snr(begin + step / 2), often.burst_snr(last)];
+        assert_eq!(found, [expected; 3], "sample {number}");
+    }
+}
+
+#[test]
 fn the_law_is_that_of_the_series() {
     // At 60 km/h the multipath has forgotten itself after 20 ms; at 5 km/h it has not: its correlation is 0.64, -0.05,
     // -0.40.
