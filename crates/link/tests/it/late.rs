@@ -1,7 +1,7 @@
 //! Packets that are told late, each with its instant: the same leaves at the same instants as by wake-ups.
 
-use crate::common::{Run, choosers, config, packet, rng, scheduler_json, streams, uniform_block_fading};
-use channel::{CLEAR, Channel, ERASED};
+use crate::common::{Run, choosers, config, packet, rng, scheduler_json, streams, uniform_block_fading, wild_snr};
+use channel::Channel;
 use link::{
     HarqConfig, LastHop, LastHopConfig, LastHopReport, Output, PacketRef, Propagation, QueueConfig, SchedulerConfig,
 };
@@ -24,11 +24,7 @@ impl Channel for Rough {
     fn burst_snr(&mut self, now: Time) -> Db {
         assert!(now >= self.read, "read at {now} after {}", self.read);
         self.read = now;
-        match rng(self.seed ^ now.as_nanos()).next_u64() % 8 {
-            0 => ERASED,
-            1 => CLEAR,
-            step => Db::new(step as f64 * 4.0 - 16.0),
-        }
+        wild_snr(rng(self.seed ^ now.as_nanos()).next_u64())
     }
 
     fn attenuation(&mut self, _now: Time) -> Option<Db> {

@@ -5,8 +5,10 @@ use std::path::Path;
 use proptest::prelude::*;
 use units::{Duration, Time};
 
-use super::Nobody;
 use super::build::build;
+use super::{Nobody, World};
+use crate::plan::Plan;
+use crate::record::Column;
 use crate::scenario::Scenario;
 
 /// Where packets enter and leave the last hop late, some dozens wait for others beside those on their way: here all
@@ -32,9 +34,7 @@ fn packets_that_are_late_do_not_pile_up() {
             traffic   = {{ kind = "voice" }}
             "#
         );
-        let plan = Scenario::from_toml(&text, Path::new(".")).unwrap().plan().unwrap();
-        let mut world = build(&plan, 1, &mut Nobody).unwrap();
-        assert!(world.under.network.places[0].is_late());
+        let (mut world, _) = late(&text);
         let mut most = 0;
         for hundredth in 1..=2000 {
             world.run_until(Time::ZERO + Duration::from_millis(10 * hundredth)).unwrap();
@@ -74,7 +74,7 @@ fn a_late_last_hop_wakes_before_a_packet_that_overtakes_is_answered() {
     }
 }
 
-/// A sample at the first instant of a burst, whose time was rounded up: less of it was sent than nothing.
+/// A sample falls on the first instant of a burst, whose time was rounded up.
 #[test]
 fn what_was_sent_by_a_sample_never_falls() {
     let text = r#"
@@ -88,14 +88,28 @@ fn what_was_sent_by_a_sample_never_falls() {
         traffic   = { kind = "bulk", size = "84931 B" }
         transport = { kind = "tcp", profile = "fack", congestion = "newreno" }
     "#;
-    recorded(text, true);
+    let (mut world, plan) = late(text);
+    world.run_until(Time::ZERO + plan.config().duration).unwrap();
+    let series = world.record(&plan, 1, false).unwrap().series;
+    let rates = series.columns.iter().find_map(|(name, column)| match column {
+        Column::Float(rates) if *name == "coded_bps" => Some(rates),
+        _ => None,
+    });
+    let rates = rates.expect("a column of coded bits");
+    assert!(rates.iter().all(|&rate| rate < 2.95e6), "more than the link's rate: {rates:?}");
+}
+
+/// A world in which packets pass the last hop late, and its plan.
+fn late(text: &str) -> (World, Plan) {
+    let plan = Scenario::from_toml(text, Path::new(".")).unwrap().plan().unwrap();
+    let world = build(&plan, 1, &mut Nobody).unwrap();
+    assert!(world.under.network.places[0].is_late(), "{text}");
+    (world, plan)
 }
 
 /// The record of a run, in which packets come late to their users or in time.
 fn recorded(text: &str, late: bool) -> [String; 2] {
-    let plan = Scenario::from_toml(text, Path::new(".")).unwrap().plan().unwrap();
-    let mut world = build(&plan, 1, &mut Nobody).unwrap();
-    assert!(world.under.network.places[0].is_late(), "{text}");
+    let (mut world, plan) = self::late(text);
     if !late {
         world.run_in_time(Time::ZERO);
         assert!(!world.under.network.places[0].is_late());

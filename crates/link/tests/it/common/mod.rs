@@ -78,16 +78,21 @@ impl Channel for Scripted {
     }
 }
 
+/// A signal-to-noise ratio from a random word: anything from noise alone to no noise.
+pub fn wild_snr(word: u64) -> Db {
+    match word % 8 {
+        0 => ERASED,
+        1 => CLEAR,
+        step => Db::new(step as f64 * 4.0 - 16.0),
+    }
+}
+
 /// Each burst meets a signal-to-noise ratio of its own, anything from noise alone to no noise.
 pub struct Wild(pub Box<dyn Rng + Send>);
 
 impl Channel for Wild {
     fn burst_snr(&mut self, _now: Time) -> Db {
-        match self.0.next_u64() % 8 {
-            0 => ERASED,
-            1 => CLEAR,
-            step => Db::new(step as f64 * 4.0 - 16.0),
-        }
+        wild_snr(self.0.next_u64())
     }
 
     fn attenuation(&mut self, _now: Time) -> Option<Db> {
