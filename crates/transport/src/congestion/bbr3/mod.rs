@@ -8,6 +8,7 @@ mod model;
 mod probe;
 #[cfg(test)]
 mod tests;
+mod volume;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -262,12 +263,6 @@ impl Bbr3 {
         self.full_reached |= self.full_now;
     }
 
-    /// Waits anew for the bandwidth to stop growing, from the baseline `bandwidth` (ResetFullBW).
-    fn look_for_full(&mut self, bandwidth: f64) {
-        self.full_pipe = FullPipe { bandwidth, rounds: 0 };
-        self.full_now = false;
-    }
-
     /// Ends startup when the path is full, or when more than 2 % were lost, in at least six places, over a whole round
     /// trip of recovery (CheckStartupDone, CheckStartupHighLoss).
     fn check_startup(&mut self, sample: &AckSample) {
@@ -329,29 +324,6 @@ impl Bbr3 {
             Bbr3State::Startup | Bbr3State::Drain => NO_BOUND,
         };
         self.window.size = self.window.size.min(bound.min(self.model.shortterm).max(MIN_WINDOW));
-    }
-
-    /// Returns the volume, raised to at least three times what the host hands out at once (QuantizationBudget): TCP's
-    /// budget. QUIC's is one time in the simplest case, but nothing tells a controller whose it is.
-    fn quantize(&self, volume: u32) -> u32 {
-        let mss = f64::from(self.start.mss.max(1));
-        let quantum = (self.pacing.rate * 0.001).min(65_536.0 / mss).max(2.0);
-        let volume = volume.max((3.0 * quantum) as u32).max(MIN_WINDOW);
-        volume.saturating_add(if self.state == Bbr3State::Up { 2 } else { 0 })
-    }
-
-    /// Returns the volume in flight at this bandwidth and gain (Inflight).
-    fn in_flight_at(&self, bandwidth: f64, gain: f64) -> u32 {
-        self.quantize(self.model.product_of(bandwidth, gain, self.start.window))
-    }
-
-    /// Returns the bandwidth-delay product, at most the window (TargetInflight).
-    fn target(&self) -> u32 {
-        self.model.product(1.0, self.start.window).min(self.window.size)
-    }
-
-    fn save_window(&mut self) {
-        self.before.save(self.window.size, self.state == Bbr3State::ProbeRtt);
     }
 
     /// A loss or a reduction: keeps the state as it is before an episode of losses (SaveStateUponLoss).
