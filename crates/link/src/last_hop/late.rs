@@ -14,7 +14,7 @@ impl LastHop {
     /// their users.
     pub fn takes_late(&self) -> bool {
         let alone = !self.asks_outside && self.queued.waits.is_none();
-        alone && self.propagation.constant().is_some_and(|delay| !delay.is_zero())
+        alone && !self.least_delay.is_zero()
     }
 
     /// Whether bursts are simulated, so that [`LastHop::poll_output_by`] is to be asked and not

@@ -298,6 +298,19 @@ impl DelayTrace {
         self.points.iter().filter_map(|point| point.delay).min()
     }
 
+    /// The shortest delay without the last link, up to the rounding of both; `None` if there is ever no route.
+    pub fn min_before_last_link(&self) -> Option<Duration> {
+        let mut last_link = None;
+        let mut shortest = Duration::MAX;
+        for point in &self.points {
+            // That of the point before holds up to a point that has none.
+            let until_here = point.last_link.or(last_link).unwrap_or(Duration::ZERO);
+            shortest = shortest.min(point.delay?.saturating_sub(until_here));
+            last_link = point.last_link;
+        }
+        Some(shortest.saturating_sub(Duration::from_nanos(1)))
+    }
+
     /// The longest delay; `None` if there is never a route.
     pub fn max(&self) -> Option<Duration> {
         self.points.iter().filter_map(|point| point.delay).max()
@@ -480,6 +493,33 @@ mod tests {
         assert_eq!((cut.user_handovers(), cut.gateway_handovers(), cut.route_changes()), (1, 2, 1));
         assert_eq!(trace.interval_at(at(2.5)).unwrap().gateway_satellite, Some(2));
         assert_eq!((trace.min(), trace.mean(), trace.delay(at(1.0))), (None, None, None));
+    }
+
+    proptest! {
+        /// Near each point, where linear delays are least.
+        #[test]
+        fn no_delay_before_the_last_link_is_shorter(
+            rows in prop::collection::vec((0u64..40, 100u64..1000, prop::option::weighted(0.8, 1u64..100)), 1..40),
+        ) {
+            let mut now = Time::ZERO;
+            let points: Vec<_> = rows.iter().map(|&(gap, delay, last_link)| {
+                now += Duration::from_nanos(gap);
+                let [delay, last_link] = [Some(delay), last_link].map(|nanos| nanos.map(Duration::from_nanos));
+                DelayPoint { at: now, delay, last_link }
+            }).collect();
+            let trace = DelayTrace::build(points, Vec::new(), Vec::new());
+            let before = |now: Time| {
+                let last_link = trace.last_link_delay(now).unwrap_or(Duration::ZERO);
+                trace.delay(now).unwrap().saturating_sub(last_link)
+            };
+            let found = (0..=now.as_nanos()).map(|now| before(Time::from_nanos(now))).min().unwrap();
+            let least = trace.min_before_last_link().unwrap();
+            prop_assert!(least <= found, "{least} is more than {found}");
+            let out = Duration::from_nanos(rows.iter().map(|row| row.0).sum());
+            let none = DelayPoint { at: now + out, delay: None, last_link: None };
+            let ends = [trace.points, vec![none]].concat();
+            prop_assert_eq!(DelayTrace::build(ends, Vec::new(), Vec::new()).min_before_last_link(), None);
+        }
     }
 
     proptest! {

@@ -108,8 +108,9 @@ impl Place {
     /// at it, and if path and last hop allow it, neither the pipe between them nor the last hop wakes for a packet.
     /// [`Place::poll_late`], or [`Place::poll_simulated`], tells later what became of many, each at its own instant.
     pub(super) fn run_late(&mut self, timer: Duration) {
-        let Some(delay) = self.path.steady_delay().filter(|_| self.last_hop.takes_late()) else { return };
-        let reach = delay + self.hop.delay(Time::ZERO);
+        let least = self.path.least_delay().filter(|delay| !delay.is_zero() && self.last_hop.takes_late());
+        let Some(delay) = least else { return };
+        let reach = delay + self.hop.least();
         if timer == Duration::MAX {
             self.late = Some(Late { within: None, reach, armed: false });
         } else if self.return_link.is_none() {
@@ -190,9 +191,10 @@ impl Place {
         if let Some(within) = late.within {
             let first = self.last_hop.next_due().min(self.downlink.next());
             if first < Time::MAX {
-                // A packet that is sent from now on may overtake those that wait for feedback, and the last hop is not
-                // scheduled again for it.
-                let overtaking = if self.simulates_bursts() { schedule.now() + late.reach } else { first };
+                // A packet that is sent from now on may overtake those on a longer path, and those that wait for
+                // feedback, and the last hop is not scheduled again for it.
+                let overtakes = self.simulates_bursts() || self.path.constant_delay().is_none();
+                let overtaking = if overtakes { schedule.now() + late.reach } else { first };
                 at = at.min(first.min(overtaking) + within);
             }
         }

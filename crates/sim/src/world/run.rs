@@ -64,6 +64,7 @@ impl World {
                     self.under.network.place(place).begin_frame(now, &mut self.under.ledger, &mut self.under.schedule);
                 }
                 Machine::PendingLosses(place) => {
+                    self.catch_up_before(now, place);
                     self.under.network.place(place).lose_pending(now, &mut self.under.ledger, &mut self.under.schedule);
                 }
                 Machine::Service(place) => self.hand_over(now, place),
@@ -120,6 +121,13 @@ impl World {
             }
             let Some(at) = lost_at else { break };
             self.under.network.place(place).lose_late(at, &mut self.under.ledger);
+        }
+    }
+
+    /// As [`World::catch_up`], for something that happens at `now` before packets come, where packets are late.
+    pub(super) fn catch_up_before(&mut self, now: Time, place: u32) {
+        if self.under.network.place(place).is_late() {
+            self.catch_up(Time::from_nanos(now.as_nanos().saturating_sub(1)), place);
         }
     }
 
@@ -189,8 +197,10 @@ impl World {
     }
 
     fn hand_over(&mut self, now: Time, place: u32) {
+        self.catch_up_before(now, place);
         let has_moved = self.under.network.place(place).hand_over(now, &mut self.under.ledger.recorder);
         self.leave_last_hop(now, place);
+        self.under.network.place(place).schedule_late(&mut self.under.schedule);
         if has_moved {
             for endpoint in self.connections.change_addresses(now, place) {
                 self.enter(now, endpoint, Input::Acted);

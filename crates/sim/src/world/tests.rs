@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use orbit::PathConfig;
 use proptest::prelude::*;
 use units::{Duration, Time};
 
@@ -43,6 +44,34 @@ fn packets_that_are_late_do_not_pile_up() {
         // Those of three to four intervals of 20 ms.
         assert!((300..1200).contains(&most), "{most} packets in flight, {scheduler}");
     }
+}
+
+/// A handover, or a loss on the path, comes before the packets of the same instant.
+#[test]
+fn what_comes_before_packets_finds_those_of_its_instant_on_their_way() {
+    let (mut world, _) = late(
+        r#"
+        duration = "1 s"
+        path     = { kind = "fixed", delay = "30 ms" }
+        channel  = { kind = "clear" }
+        flows    = [{ transport = "udp", traffic = "voice" }]
+        [last_hop]
+        rate       = "1 Mbit/s"
+        delay      = "10 ms"
+        scheduler  = { kind = "droptail", buffer = "10 packets" }
+        harq       = { kind = "none" }
+        reordering = { enabled = false }
+        "#,
+    );
+    // The first packet comes to the last hop after 30 ms.
+    world.run_until(Time::ZERO + Duration::from_millis(31)).unwrap();
+    world.catch_up(world.now(), 0);
+    let arrives = world.under.network.places[0].last_hop.next_due();
+    assert!(arrives < Time::MAX);
+    world.catch_up_before(arrives, 0);
+    assert_eq!(world.under.ledger.recorder.delivered, 0);
+    world.catch_up(arrives, 0);
+    assert_eq!(world.under.ledger.recorder.delivered, 1);
 }
 
 /// A packet that is sent after the last hop was scheduled reaches its user before those that wait for feedback.
@@ -97,6 +126,23 @@ fn what_was_sent_by_a_sample_never_falls() {
     });
     let rates = rates.expect("a column of coded bits");
     assert!(rates.iter().all(|&rate| rate < 2.95e6), "more than the link's rate: {rates:?}");
+}
+
+/// A path between France and Austria over satellites that are chosen every second.
+const MOVING: &str = r#"
+    kind          = "constellation"
+    constellation = "starlink-shell-1"
+    handover      = { kind = "fixed-epochs", every = "1 s" }
+    source        = { latitude = "43.6 deg", longitude = "1.4 deg" }
+    user          = { latitude = "48.2 deg", longitude = "16.4 deg" }
+"#;
+
+/// The seconds at which the user of [`MOVING`] is handed over.
+fn handovers() -> Vec<u64> {
+    let config: PathConfig = toml::from_str(MOVING).unwrap();
+    let trace = config.entry().constellation().unwrap().trace(Duration::from_secs(600)).unwrap();
+    let handovers = trace.intervals().iter().filter(|interval| interval.change.user_handover);
+    handovers.map(|interval| interval.from.as_nanos() / 1_000_000_000).filter(|&second| second >= 2).collect()
 }
 
 /// A world in which packets pass the last hop late, and its plan.
@@ -231,6 +277,75 @@ proptest! {
             traffic   = "voice"
             {downloads}"#,
             calls + 1
+        );
+        let (late, in_time) = (recorded(&text, true), recorded(&text, false));
+        prop_assert_eq!(&late[0], &in_time[0]);
+        prop_assert!(late[1] == in_time[1], "series differ");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(40))]
+
+    /// The same over paths on which packets overtake others, and while a satellite hands its users over to the next.
+    #[test]
+    fn packets_that_come_late_over_a_moving_path_change_nothing(
+        jitter in prop::option::of((0.01f64..0.9, 1u32..80)),
+        handover in prop::sample::select(handovers()),
+        hop in prop_oneof![Just("orbit"), Just("3 ms")],
+        interruption in prop_oneof![Just(0), 1u32..900],
+        packets in prop_oneof![Just("deliver"), Just("forward"), Just("lose")],
+        processing in 0u32..20,
+        rate in 1u32..20,
+        scheduler in prop_oneof![Just("droptail"), Just("pf")],
+        harq in prop_oneof![Just("adaptive"), Just("none"), Just("selective-repeat")],
+        ordered in any::<bool>(),
+        calls in 0u32..4,
+        downloads in 0u32..4,
+        profile in prop_oneof![Just("classic"), Just("linux")],
+        series in any::<bool>(),
+    ) {
+        let path = match jitter {
+            Some((probability, extra)) => format!(
+                "kind = \"fixed\"\ndelay = \"15 ms\"\n\
+                 jitter = {{ probability = {probability}, extra = \"{extra} ms\" }}"
+            ),
+            None => {
+                let start = handover - 2;
+                format!(
+                    "{MOVING}\nstart = \"{start} s\"\n\
+                     at_handover = {{ interruption = \"{interruption} ms\", packets = \"{packets}\" }}\n\
+                     hops = {{ processing_delay = \"{processing} ms\", rate = \"50 Mbit/s\" }}"
+                )
+            }
+        };
+        let hop = if jitter.is_some() { "3 ms" } else { hop };
+        let (downloads, channel) = (downloads + u32::from(calls == 0), if harq == "none" { "clear" } else { "lms" });
+        let calls = match calls {
+            0 => String::new(),
+            _ => format!("[[flows]]\ncount = {calls}\ntransport = \"udp\"\ntraffic = \"voice\"\n"),
+        };
+        let downloads = match downloads {
+            0 => String::new(),
+            _ => format!(
+                "[[flows]]\ncount = {downloads}\ntraffic = \"bulk\"\n\
+                 transport = {{ kind = \"tcp\", profile = \"{profile}\" }}\n"
+            ),
+        };
+        let text = format!(
+            r#"
+            duration = "4 s"
+            channel  = {{ kind = "{channel}" }}
+            record   = {{ series = {series} }}
+            [path]
+            {path}
+            [last_hop]
+            rate       = "{rate} Mbit/s"
+            delay      = "{hop}"
+            scheduler  = {{ kind = "{scheduler}", buffer = "100 packets" }}
+            harq       = {{ kind = "{harq}" }}
+            reordering = {{ enabled = {ordered} }}
+            {downloads}{calls}"#
         );
         let (late, in_time) = (recorded(&text, true), recorded(&text, false));
         prop_assert_eq!(&late[0], &in_time[0]);

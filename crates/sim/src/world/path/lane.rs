@@ -32,6 +32,11 @@ impl Lane {
         self.rate.is_some()
     }
 
+    /// Whether the buffers of the links have an end.
+    pub(super) fn has_buffers(&self) -> bool {
+        self.buffer.is_some()
+    }
+
     /// A packet waits for the route that comes back at `resumes`.
     ///
     /// # Errors

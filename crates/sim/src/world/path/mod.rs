@@ -236,9 +236,12 @@ impl LongPath {
         self.constant
     }
 
-    /// The same, if nobody else ever serves the users.
-    pub(super) fn steady_delay(&self) -> Option<Duration> {
-        self.constant.filter(|delay| !delay.is_zero() && self.service.poll_timeout().is_none())
+    /// The least time that a packet takes, if that is the same both ways, and no packet is lost as it enters.
+    pub(super) fn least_delay(&self) -> Option<Duration> {
+        let loses = self.chances.is_some() || self.rated.is_some() || self.lanes.iter().any(Lane::has_buffers);
+        let is_one = std::ptr::eq(self.plan.uplink(), &*self.plan);
+        let least = self.constant.or_else(|| self.plan.trace.min_before_last_link());
+        least.filter(|_| is_one && !loses)
     }
 
     /// The propagation delay of what enters at `now`; `None` without a route.
@@ -274,7 +277,7 @@ impl LongPath {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use orbit::RouteInterval;
+    use orbit::{RouteInterval, TracePath};
 
     const HOUR: Duration = Duration::from_secs(3600);
 
@@ -327,6 +330,30 @@ mod tests {
         }
         assert_eq!(path(&at_handover("lose")).traced, [true, false], "users wait after a handover");
         assert_eq!(path("hops = { rate = \"8 Mbit/s\", buffer = \"1500 B\" }").traced, [false; 2]);
+    }
+
+    #[test]
+    fn no_packet_takes_less_than_the_least_delay() {
+        let mut path = path("");
+        let least = path.least_delay().unwrap();
+        let at = |step| Time::ZERO + ms(100) * step;
+        let found = (0..36_000).map(|step| path.downlink(at(step), 1000).unwrap().since(at(step))).min().unwrap();
+        assert!(least <= found && found < least + ms(1), "{least} for {found}");
+        // Where packets may be lost as they enter, or the ways differ, there is none.
+        assert_eq!(self::path("hops = { rate = \"8 Mbit/s\" }").least_delay(), Some(least));
+        assert_eq!(self::path("hops = { rate = \"8 Mbit/s\", buffer = \"1500 B\" }").least_delay(), None);
+        let config = TracePath::new("measured.csv");
+        for (table, least) in [
+            ("time_s,delay_ms\n0,40\n9,30\n", Some(Duration::from_nanos(29_999_999))),
+            ("time_s,delay_ms\n0,40\n5,\n9,30\n", None),
+            ("time_s,delay_ms,loss_percent\n0,40,1\n9,30,0\n", None),
+            ("time_s,delay_ms,rate_up_mbps\n0,40,1\n9,30,2\n", None),
+            ("time_s,delay_down_ms,delay_up_ms\n0,40,50\n9,30,60\n", None),
+        ] {
+            let plan = Arc::new(PathPlan::of(config.parse(table).unwrap()));
+            let path = LongPath::new(&PathConfig::Trace(config.clone()), plan, None, chances());
+            assert_eq!(path.least_delay(), least, "{table}");
+        }
     }
 
     #[test]
