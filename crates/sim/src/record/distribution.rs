@@ -57,20 +57,24 @@ impl Distribution {
         self.total += 1;
         if micros < self.counted_only {
             self.count(micros);
+        } else if let KeptDelays::All(all) = &mut self.kept
+            && all.len() < all.capacity()
+            && micros < u64::from(LONG)
+        {
+            all.push(Reverse(micros as u32));
         } else {
             self.add_early(micros);
         }
     }
 
-    /// Adds one of the first delays, of which the greatest are kept; one after them lets these go.
+    /// Adds one of the first delays for which there is no room in a list, or which is too long for one: of these the
+    /// greatest are kept, and one after them lets these go.
     #[inline(never)]
     fn add_early(&mut self, micros: u64) {
         match &mut self.kept {
             KeptDelays::All(all) => {
                 if all.len() < MOST_KEPT && micros < u64::from(LONG) {
-                    if all.len() == all.capacity() {
-                        make_room(all);
-                    }
+                    make_room(all);
                     return all.push(Reverse(micros as u32));
                 }
                 self.count_all();
@@ -209,6 +213,7 @@ fn select(delays: &[Reverse<u32>], greater: usize) -> u32 {
 fn make_room(all: &mut Vec<Reverse<u32>>) {
     let more = if all.len() < 16 { 4 * all.len().max(1) } else { (8 * all.len()).min(MOST_KEPT) };
     all.reserve_exact(more - all.len());
+    assert!(all.capacity() <= MOST_KEPT, "room for as many as were asked for");
 }
 
 /// The class of a delay: its leading 11 bits and how many follow.
