@@ -145,6 +145,25 @@ fn handovers() -> Vec<u64> {
     handovers.map(|interval| interval.from.as_nanos() / 1_000_000_000).filter(|&second| second >= 2).collect()
 }
 
+/// So many calls in a scenario.
+fn calls(count: u32) -> String {
+    match count {
+        0 => String::new(),
+        _ => format!("[[flows]]\ncount = {count}\ntransport = \"udp\"\ntraffic = \"voice\"\n"),
+    }
+}
+
+/// So many downloads over TCP in a scenario.
+fn downloads(count: u32, profile: &str, ecn: bool) -> String {
+    match count {
+        0 => String::new(),
+        _ => format!(
+            "[[flows]]\ncount = {count}\ntraffic = \"bulk\"\n\
+             transport = {{ kind = \"tcp\", profile = \"{profile}\", ecn = {ecn} }}\n"
+        ),
+    }
+}
+
 /// A world in which packets pass the last hop late, and its plan.
 fn late(text: &str) -> (World, Plan) {
     let plan = Scenario::from_toml(text, Path::new(".")).unwrap().plan().unwrap();
@@ -190,10 +209,7 @@ proptest! {
         initial_rto in prop_oneof![Just(1000), 1u32..1000],
         series in any::<bool>(),
     ) {
-        let voice = match voices {
-            0 => String::new(),
-            _ => format!("[[flows]]\ncount = {voices}\ntransport = \"udp\"\ntraffic = \"voice\"\n"),
-        };
+        let calls = calls(voices);
         let text = format!(
             r#"
             duration = "5 s"
@@ -216,7 +232,7 @@ proptest! {
             profile     = "{profile}"
             delayed_ack = {delayed}
             initial_rto = "{initial_rto} ms"
-            {voice}"#
+            {calls}"#
         );
         let (late, in_time) = (recorded(&text, true), recorded(&text, false));
         prop_assert_eq!(&late[0], &in_time[0]);
@@ -246,13 +262,7 @@ proptest! {
         profile in prop_oneof![Just("classic"), Just("linux")],
         series in any::<bool>(),
     ) {
-        let downloads = match downloads {
-            0 => String::new(),
-            _ => format!(
-                "[[flows]]\ncount = {downloads}\ntraffic = \"bulk\"\n\
-                 transport = {{ kind = \"tcp\", profile = \"{profile}\", ecn = true }}\n"
-            ),
-        };
+        let flows = self::calls(calls + 1) + &self::downloads(downloads, profile, true);
         let feedback = match feedback {
             Some(delay) if !matches!(harq, "none" | "nr-ntn") => format!(", feedback = {{ delay = \"{delay} ms\" }}"),
             _ => String::new(),
@@ -271,12 +281,7 @@ proptest! {
             harq       = {{ kind = "{harq}"{feedback} }}
             reordering = {{ enabled = {ordered} }}
             estimate   = {{ age = "{age} ms" }}
-            [[flows]]
-            count     = {}
-            transport = "udp"
-            traffic   = "voice"
-            {downloads}"#,
-            calls + 1
+            {flows}"#
         );
         let (late, in_time) = (recorded(&text, true), recorded(&text, false));
         prop_assert_eq!(&late[0], &in_time[0]);
@@ -321,17 +326,7 @@ proptest! {
         };
         let hop = if jitter.is_some() { "3 ms" } else { hop };
         let (downloads, channel) = (downloads + u32::from(calls == 0), if harq == "none" { "clear" } else { "lms" });
-        let calls = match calls {
-            0 => String::new(),
-            _ => format!("[[flows]]\ncount = {calls}\ntransport = \"udp\"\ntraffic = \"voice\"\n"),
-        };
-        let downloads = match downloads {
-            0 => String::new(),
-            _ => format!(
-                "[[flows]]\ncount = {downloads}\ntraffic = \"bulk\"\n\
-                 transport = {{ kind = \"tcp\", profile = \"{profile}\" }}\n"
-            ),
-        };
+        let flows = self::downloads(downloads, profile, false) + &self::calls(calls);
         let text = format!(
             r#"
             duration = "4 s"
@@ -345,7 +340,7 @@ proptest! {
             scheduler  = {{ kind = "{scheduler}", buffer = "100 packets" }}
             harq       = {{ kind = "{harq}" }}
             reordering = {{ enabled = {ordered} }}
-            {downloads}{calls}"#
+            {flows}"#
         );
         let (late, in_time) = (recorded(&text, true), recorded(&text, false));
         prop_assert_eq!(&late[0], &in_time[0]);
