@@ -89,9 +89,12 @@ const MOST_PATIENCE: Duration = Duration::from_millis(500);
 const PAWS_IDLE: Duration = Duration::from_secs(24 * 24 * 3600);
 
 /// The shortest time that a delayed acknowledgment waits, `None` if none does: patience falls to half of what is given
-/// (`Receiver::note_arrival`), and what is given longer may be cut to [`MOST_DELAY`].
+/// (`Receiver::note_arrival`), and what is given longer may be cut to [`MOST_DELAY`]. It is also cut to the
+/// retransmission time-out of the opening: longer than the round trip that the handshake took, and without a handshake
+/// perhaps the least that there is.
 pub(crate) fn shortest_wait(settings: &Settings) -> Option<Duration> {
-    settings.delayed_ack.longest().map(|delay| (delay / 2).min(MOST_DELAY))
+    let opening = if settings.handshake { Duration::MAX } else { settings.min_rto };
+    settings.delayed_ack.longest().map(|delay| (delay / 2).min(MOST_DELAY).min(opening))
 }
 
 impl Receiver {
