@@ -10,11 +10,9 @@ use crate::packet::{DropReason, Output};
 
 impl LastHop {
     /// Whether [`LastHop::handle_packet`] may be called late, with the instant at which the packet came, as long as no
-    /// other call has told a later one: no script chooses packets, waits are not noted, and packets take time to
-    /// their users.
+    /// other call has told a later one: no script chooses packets, and waits are not noted.
     pub fn takes_late(&self) -> bool {
-        let alone = !self.asks_outside && self.queued.waits.is_none();
-        alone && !self.least_delay.is_zero()
+        !self.asks_outside && self.queued.waits.is_none()
     }
 
     /// Whether bursts are simulated, so that [`LastHop::poll_output_by`] is to be asked and not

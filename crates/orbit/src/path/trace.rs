@@ -298,7 +298,8 @@ impl DelayTrace {
         self.points.iter().filter_map(|point| point.delay).min()
     }
 
-    /// The shortest delay without the last link, up to the rounding of both; `None` if there is ever no route.
+    /// The shortest delay without the last link, up to the rounding of both; `None` if there is no route at
+    /// some time.
     pub fn min_before_last_link(&self) -> Option<Duration> {
         let mut last_link = None;
         let mut shortest = Duration::MAX;

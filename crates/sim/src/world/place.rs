@@ -37,17 +37,17 @@ pub(super) struct Place {
     pending_losses: PendingLosses,
     machines: Machines,
     /// Packets enter and leave the last hop late: see [`Place::run_late`].
-    late: Option<Late>,
+    pub(super) late: Option<Late>,
 }
 
 /// The limits of packets that pass the last hop late: many at one wake-up, each with its own time.
 #[derive(Clone, Copy)]
-struct Late {
+pub(super) struct Late {
     /// The longest time from the first of them to the wake-up: until then no answer to it has come to the gateway, and
     /// no timer that it sets is due. `None` where nothing answers.
     within: Option<Duration>,
-    /// The time after which a packet reaches its user at the earliest.
-    reach: Duration,
+    /// The time after which a packet reaches its user at the earliest, and an answer of the user the gateway.
+    pub(super) reach: Duration,
     /// The last hop is to be woken.
     armed: bool,
 }
@@ -232,6 +232,7 @@ impl Place {
     #[cold]
     fn lose(&mut self, now: Time, id: u32, lost: PendingLoss, ledger: &mut Ledger, schedule: &mut Schedule) {
         if lost.at <= now {
+            debug_assert!(self.late.is_none(), "a path that loses what enters it is not late");
             return ledger.lose(now, id, Loss::Path(lost.reason));
         }
         self.pending_losses.push(lost, id);
@@ -354,7 +355,7 @@ impl Place {
         }
     }
 
-    /// A packet is on its way to the gateway: the pipe is scheduled for the first.
+    /// A packet is in flight to the gateway: the pipe is scheduled for the first.
     #[inline(always)]
     fn push_uplink(
         &mut self,

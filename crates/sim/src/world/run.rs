@@ -200,6 +200,7 @@ impl World {
         self.catch_up_before(now, place);
         let has_moved = self.under.network.place(place).hand_over(now, &mut self.under.ledger.recorder);
         self.leave_last_hop(now, place);
+        // The last hop has scheduled itself for its packets alone.
         self.under.network.place(place).schedule_late(&mut self.under.schedule);
         if has_moved {
             for endpoint in self.connections.change_addresses(now, place) {

@@ -12,7 +12,7 @@ use crate::plan::Plan;
 use crate::record::Column;
 use crate::scenario::Scenario;
 
-/// Where packets enter and leave the last hop late, some dozens wait for others beside those on their way: here all
+/// Where packets enter and leave the last hop late, some dozens wait for others beside those in flight: here all
 /// calls send at the same instants.
 #[test]
 fn packets_that_are_late_do_not_pile_up() {
@@ -48,7 +48,7 @@ fn packets_that_are_late_do_not_pile_up() {
 
 /// A handover, or a loss on the path, comes before the packets of the same instant.
 #[test]
-fn what_comes_before_packets_finds_those_of_its_instant_on_their_way() {
+fn what_comes_before_packets_finds_those_of_its_instant_in_flight() {
     let (mut world, _) = late(
         r#"
         duration = "1 s"
@@ -101,6 +101,47 @@ fn a_late_last_hop_wakes_before_a_packet_that_overtakes_is_answered() {
         );
         assert_eq!(recorded(&text, true), recorded(&text, false), "{text}");
     }
+}
+
+/// A connection without a handshake has not measured a round trip: its first time-out may be the least, and an
+/// acknowledgment waits no longer.
+#[test]
+fn a_late_last_hop_wakes_before_an_acknowledgment_of_a_connection_without_a_handshake_is_due() {
+    let text = r#"
+        duration = "2 s"
+        path     = { kind = "fixed", delay = "10 ms" }
+        channel  = { kind = "clear" }
+        record   = { series = false }
+        [last_hop]
+        rate      = "8 Mbit/s"
+        delay     = "7 ms"
+        scheduler = { kind = "droptail", buffer = "20 packets" }
+        [[flows]]
+        traffic   = { kind = "short-flows", interval = "20 ms", size = "17585 B" }
+        transport = { kind = "tcp", profile = "linux", min_rto = "10 ms", handshake = false }
+    "#;
+    assert_eq!(recorded(text, true), recorded(text, false));
+}
+
+#[test]
+fn no_packet_is_at_a_user_before_the_reach() {
+    let text = format!(
+        r#"
+        duration = "120 s"
+        flows    = [{{ transport = "tcp", traffic = "bulk" }}]
+        [path]
+        {MOVING}
+        [last_hop]
+        rate  = "5 Mbit/s"
+        delay = "orbit"
+        "#
+    );
+    let (world, plan) = late(&text);
+    let place = &world.under.network.places[0];
+    let (reach, mut hop) = (place.late.expect("packets are late").reach, plan.hop.clone());
+    let instants = (0..1200).map(|tenth| Time::ZERO + Duration::from_millis(100 * tenth));
+    let least = place.path.least_delay().unwrap() + instants.map(|now| hop.delay(now)).min().unwrap();
+    assert!(reach <= least, "{reach} is more than {least}");
 }
 
 /// A sample falls on the first instant of a burst, whose time was rounded up.
@@ -297,10 +338,11 @@ proptest! {
     fn packets_that_come_late_over_a_moving_path_change_nothing(
         jitter in prop::option::of((0.01f64..0.9, 1u32..80)),
         handover in prop::sample::select(handovers()),
-        hop in prop_oneof![Just("orbit"), Just("3 ms")],
+        hop in prop_oneof![Just("orbit"), Just("3 ms"), Just("0 ms")],
         interruption in prop_oneof![Just(0), 1u32..900],
         packets in prop_oneof![Just("deliver"), Just("forward"), Just("lose")],
         processing in 0u32..20,
+        sends in prop_oneof![Just(""), Just(", rate = \"50 Mbit/s\"")],
         rate in 1u32..20,
         scheduler in prop_oneof![Just("droptail"), Just("pf")],
         harq in prop_oneof![Just("adaptive"), Just("none"), Just("selective-repeat")],
@@ -320,11 +362,11 @@ proptest! {
                 format!(
                     "{MOVING}\nstart = \"{start} s\"\n\
                      at_handover = {{ interruption = \"{interruption} ms\", packets = \"{packets}\" }}\n\
-                     hops = {{ processing_delay = \"{processing} ms\", rate = \"50 Mbit/s\" }}"
+                     hops = {{ processing_delay = \"{processing} ms\"{sends} }}"
                 )
             }
         };
-        let hop = if jitter.is_some() { "3 ms" } else { hop };
+        let hop = if jitter.is_some() && hop == "orbit" { "3 ms" } else { hop };
         let (downloads, channel) = (downloads + u32::from(calls == 0), if harq == "none" { "clear" } else { "lms" });
         let flows = self::downloads(downloads, profile, false) + &self::calls(calls);
         let text = format!(
