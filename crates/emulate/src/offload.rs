@@ -172,7 +172,7 @@ struct OpenFrame {
 }
 
 impl Joined {
-    /// Adds a packet; `false` if it is to be written after what is there.
+    /// Adds a packet. Returns false if it is to be written after what is there.
     pub fn push(&mut self, packet: &Packet) -> bool {
         if self.packets == 0 {
             self.begin(packet);

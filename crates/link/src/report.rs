@@ -5,7 +5,7 @@ use crate::packet::Dropped;
 use crate::reordering::ReorderingCounters;
 
 units::report! {
-    /// The hop from the serving satellite to the users, shared by all of them.
+    /// The downlink of the serving satellite, which all users share.
     pub struct LastHopReport {
         /// Packets that reached its queue.
         offered_packets: u64,
@@ -30,7 +30,7 @@ units::report! {
         in_flight: usize,
         /// The most packets that waited in the queue.
         "Longest queue" queue_packets_max: usize,
-        /// Coded bits sent per second, redundancy and repetitions included: what occupies the link.
+        /// Coded bits sent per second, redundancy and retransmissions included: what occupies the link.
         "Coded rate of the last hop" coded_bps: f64,
         /// Bits of decoded packets per second, with their headers and without padding.
         "Useful rate of the last hop" useful_bps: f64,

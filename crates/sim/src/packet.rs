@@ -60,7 +60,7 @@ pub(crate) enum Link {
 /// The number of kinds of links that packets cross.
 pub(crate) const LINKS: usize = Link::Terrestrial as usize + 1;
 
-/// A way within a flow: from the server to the user, or back.
+/// A way within a flow: from the server to the user, or back. In an upload the user takes the server's part.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Way {
     #[default]

@@ -7,9 +7,9 @@ use crate::experience::{AppSample, Experience};
 /// An end of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum End {
-    /// The end on the ground.
+    /// The end on the ground; of an upload the one behind the last hop, which sends the data then.
     Server,
-    /// The end behind the last hop.
+    /// The other end.
     User,
 }
 

@@ -46,7 +46,7 @@ impl Columns {
         }
     }
 
-    /// Takes a column; false if it was taken already.
+    /// Takes a column. Returns whether it was free.
     #[inline]
     pub fn take(&mut self, column: u32) -> bool {
         if !self.is_indexed {

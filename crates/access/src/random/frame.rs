@@ -137,7 +137,7 @@ impl RandomFrame {
     ///
     /// The block is uniform among those with room for the packet, and each replica uniform among the slots of the block
     /// that are left: in another column than all others of the terminal if it has one amplifier, else in another slot
-    /// than those of the same packet. False, and nothing changes, if no block has room.
+    /// than those of the same packet. Returns false, and nothing changes, if no block has room.
     pub fn add(&mut self, columns: &mut Columns, rng: &mut (impl Rng + ?Sized)) -> bool {
         self.add_waiting(&mut None, columns, rng)
     }

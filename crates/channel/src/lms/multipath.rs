@@ -77,19 +77,19 @@ impl Multipath {
     }
 
     /// The number of samples of a block that are read: the others are in the overlap with the next one.
-    pub(crate) fn hop(&self) -> usize {
+    pub(crate) fn stride(&self) -> usize {
         self.tables.block - self.tables.rise.len()
     }
 
     /// Makes the next block.
     pub(crate) fn next_block(&mut self) {
-        let (hop, size) = (self.hop(), self.tables.block);
+        let (stride, size) = (self.stride(), self.tables.block);
         let Multipath { generators, tables, block } = self;
         shared::with_space(|[spectrum, space, end]| {
-            end.resize(size - hop);
-            let ((end_re, end_im), (re, im)) = (end.parts_mut(size - hop), block.parts(size));
-            end_re.copy_from_slice(&re[hop..]);
-            end_im.copy_from_slice(&im[hop..]);
+            end.resize(size - stride);
+            let ((end_re, end_im), (re, im)) = (end.parts_mut(size - stride), block.parts(size));
+            end_re.copy_from_slice(&re[stride..]);
+            end_im.copy_from_slice(&im[stride..]);
             synthesize(tables, generators, spectrum, space, block);
             let (re, im) = block.parts_mut(size);
             add(tables, end_re, re);
@@ -186,7 +186,7 @@ mod tests {
         let mut multipath = Multipath::new(Arc::new(BandTables::new(cycles)), streams(3)("multipath"));
         let mut all = Samples { re: Vec::new(), im: Vec::new() };
         while all.re.len() < count {
-            for [re, im] in (0..multipath.hop()).map(|number| multipath.sample(number)) {
+            for [re, im] in (0..multipath.stride()).map(|number| multipath.sample(number)) {
                 all.re.push(re.into());
                 all.im.push(im.into());
             }
@@ -233,13 +233,13 @@ mod tests {
         // Power and correlation of neighbours by position in the block: over many blocks the same everywhere.
         let cycles = 0.1223;
         let tables = BandTables::new(cycles);
-        let (hop, overlap) = (tables.block - tables.rise.len(), tables.rise.len());
-        let z = samples(cycles, 2_000 * hop);
-        let blocks = z.re.len() / hop - 1;
+        let (stride, overlap) = (tables.block - tables.rise.len(), tables.rise.len());
+        let z = samples(cycles, 2_000 * stride);
+        let blocks = z.re.len() / stride - 1;
         let expected = libm::j0(2.0 * PI * cycles * 2.0);
-        for position in [0, 1, overlap / 2, overlap - 2, overlap, hop / 2, hop - 2, hop - 1] {
+        for position in [0, 1, overlap / 2, overlap - 2, overlap, stride / 2, stride - 2, stride - 1] {
             let (mut power, mut product) = (0.0, 0.0);
-            for i in (0..blocks).map(|block| block * hop + position) {
+            for i in (0..blocks).map(|block| block * stride + position) {
                 power += z.re[i] * z.re[i] + z.im[i] * z.im[i];
                 product += z.re[i] * z.re[i + 2] + z.im[i] * z.im[i + 2];
             }
@@ -280,6 +280,6 @@ mod tests {
         (0..4).for_each(|_| read.next_block());
         (0..2).for_each(|_| skipped.skip_block());
         (0..2).for_each(|_| skipped.next_block());
-        assert!((0..read.hop()).all(|number| read.sample(number) == skipped.sample(number)));
+        assert!((0..read.stride()).all(|number| read.sample(number) == skipped.sample(number)));
     }
 }

@@ -103,7 +103,7 @@ pub(crate) struct Sample {
 
 impl<T: Track> Series<T> {
     pub(crate) fn new(track: T, shadowing: Shadowing, multipath: Multipath, motion: Motion) -> Series<T> {
-        let end = multipath.hop() as u64;
+        let end = multipath.stride() as u64;
         Series {
             track,
             shadowing,
@@ -150,8 +150,8 @@ impl<T: Track> Series<T> {
 
     /// Computes blocks up to the one that holds `index`.
     fn make_blocks(&mut self, index: u64) {
-        let hop = self.multipath.hop() as u64;
-        let blocks = (index - self.end) / hop + 1;
+        let stride = self.multipath.stride() as u64;
+        let blocks = (index - self.end) / stride + 1;
         for remaining in (0..blocks).rev() {
             // A block overlaps the next one, so the last two are computed in full.
             match remaining {
@@ -159,8 +159,8 @@ impl<T: Track> Series<T> {
                 _ => self.multipath.skip_block(),
             }
         }
-        self.end += blocks * hop;
-        self.begin = self.end - hop;
+        self.end += blocks * stride;
+        self.begin = self.end - stride;
     }
 }
 

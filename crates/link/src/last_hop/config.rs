@@ -46,7 +46,7 @@ pub struct LastHopConfig {
     /// Cutting of packets that are longer than a block of the reliability scheme; without it they are refused.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub segmentation: Option<SegmentationConfig>,
-    /// The buffer that restores the order of packets after repetitions.
+    /// The buffer that restores the order of packets after retransmissions.
     #[serde(default)]
     pub reordering: ReorderingConfig,
 }

@@ -68,7 +68,7 @@ pub struct LastHop {
     numbering: Numbering,
     /// The next event; [`Time::MAX`] without any.
     next: Time,
-    /// Whether a repetition waits for the transmitter.
+    /// Whether a retransmission waits for the transmitter.
     repeats: bool,
     /// When the transmitter chooses a packet again: when it is free, if packets wait for it; else [`Time::MAX`].
     looks_at: Time,

@@ -20,7 +20,7 @@ impl LastHop {
         };
     }
 
-    /// Whether a repetition or something new waits for the transmitter.
+    /// Whether a retransmission or something new waits for the transmitter.
     #[inline]
     fn wants_to_send(&self) -> bool {
         self.repeats || self.pending()
@@ -31,7 +31,7 @@ impl LastHop {
     fn begin(&mut self, now: Time) -> Time {
         self.estimates.advance(now, &mut self.channels);
         while self.transmitter.free_at <= now {
-            // Repetitions go before new packets.
+            // Retransmissions go before new packets.
             let sent = if self.repeats { self.repeat(now) } else { self.start_new(now) };
             if !sent {
                 if self.pending() {

@@ -11,7 +11,7 @@
 //! * A frame of DVB-S2 has one modulation and coding, which the papers choose with the packets. On this link each
 //!   packet is coded separately, so a bit of the frame has the information of the user's own estimate, and the frame is
 //!   filled in the order of U'(x_f)·r_f. The cost of a packet in a frame is that of its first transmission, as
-//!   estimated: repetitions are not planned.
+//!   estimated: retransmissions are not planned.
 //! * A packet at the end of a frame is completed in the next, whose room it reduces (as with fragmentation in GSE).
 //! * A frame is an amount, not an instant: one is planned when the last is sent, and none is padded. A planned packet
 //!   that has been dropped since, or whose user may not start now, is skipped.

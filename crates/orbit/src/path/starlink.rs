@@ -34,7 +34,7 @@ use crate::csv::read_text;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct StarlinkPath {
-    /// Fitted parameters that come with the program: `seattle-2023` (bent pipe) or `lagos-2023` (links between
+    /// Fitted parameters that are built in: `seattle-2023` (bent pipe) or `lagos-2023` (links between
     /// satellites).
     pub model: String,
     /// A file of parameters in place of these, as `transorbit calibrate` writes it.
@@ -104,7 +104,7 @@ const FILES: &[(&str, &str)] = &[
     ("lagos-2023", include_str!("../../measured/lagos-2023.toml")),
 ];
 
-/// The parameters that come with the program under this name.
+/// The built-in parameters of this name.
 fn model(name: &str) -> Option<Parameters> {
     let (_, text) = FILES.iter().find(|known| known.0 == name)?;
     Some(toml::from_str(text).unwrap_or_else(|error| panic!("{name}: {error}")))

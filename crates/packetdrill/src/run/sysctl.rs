@@ -86,7 +86,7 @@ pub struct FastOpenRules {
 }
 
 impl FastOpenRules {
-    /// Clients may send data in a SYN.
+    /// Whether clients may send data in a SYN.
     pub fn for_clients(self) -> bool {
         self.bits & 1 != 0
     }

@@ -40,7 +40,7 @@ impl Parser {
         self.error(format!("expected {what}, found {}", self.peek()))
     }
 
-    /// Takes `sign` if it is next.
+    /// Takes `sign` if it is next. Returns whether it was.
     pub(super) fn accept(&mut self, sign: char) -> bool {
         let found = *self.peek() == TokenKind::Sign(sign);
         if found {

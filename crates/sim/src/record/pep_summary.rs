@@ -15,7 +15,7 @@ report! {
         rto_events: u64,
         /// Mean round-trip time of their sender, as `rtt_mean_s` of the flow.
         rtt_mean_s: Option<f64>,
-        /// Data that reached the gateway on their way to the receiver of the flow.
+        /// Data that reached the gateway for the receiver of the flow.
         relayed_bytes: u64,
         /// Data that reached the gateway the other way, as requests for web pages do.
         returned_bytes: u64,

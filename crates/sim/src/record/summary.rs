@@ -28,7 +28,7 @@ report! {
         warnings: Vec<String>,
         /// The files that the scenario names, in the order of reading.
         inputs: Vec<InputFile>,
-        /// An entry for each flow, and the table `flows.parquet`.
+        /// One for each flow, and the table `flows.parquet`.
         flows: Vec<Box<FlowSummary>>,
         /// The users' goodput, and how equal it is. A user's goodput is all that its flows delivered, divided by the
         /// time from the opening of its first flow to the end of the run.

@@ -145,7 +145,7 @@ fn what_comes_after_the_last_delivery_changes_no_goodput() {
     let long = of("20 s");
     let completion = long.0.expect("it has ended");
     assert!((long.1 * completion / 80_000.0 - 1.0).abs() < 1e-9, "{long:?}");
-    // The last acknowledgments are on their way, or have not even left.
+    // The last acknowledgments are in flight, or have not even left.
     for more in [1, 20, 100, 150, 250] {
         let duration = format!("{} ms", (completion * 1e3) as u64 + more);
         assert_eq!(of(&duration), long, "{duration}");

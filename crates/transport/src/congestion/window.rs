@@ -90,7 +90,7 @@ impl Window {
         }
     }
 
-    /// RFC 5681 section 3.1: slow start while cwnd < ssthresh.
+    /// Whether it is in slow start: while cwnd < ssthresh (RFC 5681, section 3.1).
     #[inline]
     pub fn in_slow_start(&self) -> bool {
         self.size < self.threshold

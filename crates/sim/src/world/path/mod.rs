@@ -236,8 +236,8 @@ impl LongPath {
         self.constant
     }
 
-    /// The least time that a packet takes. `None` where there is no route at some time, where the ways differ, and where
-    /// a packet may be lost as it enters.
+    /// The least time that a packet takes. `None` where there is no route at some time, where the ways differ, and
+    /// where a packet may be lost as it enters.
     pub(super) fn least_delay(&self) -> Option<Duration> {
         let loses = self.chances.is_some() || self.rated.is_some() || self.lanes.iter().any(Lane::has_buffers);
         let is_one = std::ptr::eq(self.plan.uplink(), &*self.plan);

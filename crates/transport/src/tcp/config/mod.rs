@@ -1,4 +1,4 @@
-//! Options of a TCP end point, the table of profiles that fills in what is not given, and the result.
+//! Options of a TCP endpoint, the table of profiles that fills in what is not given, and the result.
 //!
 //! The advertised maximum segment size never counts timestamps (RFC 6691); `mss` here is the payload of a full segment,
 //! with them taken off.

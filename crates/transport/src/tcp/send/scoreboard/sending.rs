@@ -13,7 +13,7 @@ const NONE: u32 = u32::MAX;
 #[derive(Debug)]
 pub(in crate::tcp::send) struct Sending {
     /// One for each slot, while there is a list.
-    links: VecDeque<Link>,
+    neighbours: VecDeque<Neighbours>,
     listed: bool,
     oldest: u32,
     newest: u32,
@@ -25,19 +25,19 @@ pub(in crate::tcp::send) struct Sending {
 
 /// A slot's neighbours in the order of sending, as the lower bits of their numbers.
 #[derive(Clone, Copy, Debug)]
-struct Link {
+struct Neighbours {
     stands: bool,
     earlier: u32,
     later: u32,
 }
 
-impl Link {
-    const NOWHERE: Link = Link { stands: false, earlier: NONE, later: NONE };
+impl Neighbours {
+    const NOWHERE: Neighbours = Neighbours { stands: false, earlier: NONE, later: NONE };
 }
 
 impl Default for Sending {
     fn default() -> Sending {
-        Sending { links: VecDeque::new(), listed: false, oldest: NONE, newest: NONE, first: 0, until: 0 }
+        Sending { neighbours: VecDeque::new(), listed: false, oldest: NONE, newest: NONE, first: 0, until: 0 }
     }
 }
 
@@ -56,8 +56,8 @@ impl Sending {
         }
         self.listed = true;
         self.first = slots.start;
-        self.links.clear();
-        self.links.resize((slots.end - slots.start) as usize, Link::NOWHERE);
+        self.neighbours.clear();
+        self.neighbours.resize((slots.end - slots.start) as usize, Neighbours::NOWHERE);
         if all {
             slots.for_each(|number| self.append(number));
         }
@@ -68,9 +68,9 @@ impl Sending {
         if !self.listed {
             return;
         }
-        self.links.push_back(Link::NOWHERE);
+        self.neighbours.push_back(Neighbours::NOWHERE);
         if appended {
-            self.append(self.first + self.links.len() as u64 - 1);
+            self.append(self.first + self.neighbours.len() as u64 - 1);
         }
     }
 
@@ -80,7 +80,7 @@ impl Sending {
             return;
         }
         self.remove(self.first);
-        self.links.pop_front();
+        self.neighbours.pop_front();
         self.first += 1;
         if self.first >= self.until {
             self.listed = false;
@@ -90,12 +90,12 @@ impl Sending {
 
     /// Whether slot `number` stands in the list.
     pub fn contains(&self, number: u64) -> bool {
-        self.link(number).stands
+        self.of(number).stands
     }
 
     /// Returns the number of slots in the list.
     pub fn len(&self) -> usize {
-        self.links.iter().filter(|link| link.stands).count()
+        self.neighbours.iter().filter(|link| link.stands).count()
     }
 
     pub fn oldest(&self) -> Option<u64> {
@@ -103,31 +103,31 @@ impl Sending {
     }
 
     pub fn after(&self, number: u64) -> Option<u64> {
-        self.number(self.link(number).later)
+        self.number(self.of(number).later)
     }
 
     pub fn append(&mut self, number: u64) {
         let (newest, short) = (self.newest, number as u32);
-        *self.link_mut(number) = Link { stands: true, earlier: newest, later: NONE };
+        *self.of_mut(number) = Neighbours { stands: true, earlier: newest, later: NONE };
         match self.number(newest) {
-            Some(before) => self.link_mut(before).later = short,
+            Some(before) => self.of_mut(before).later = short,
             None => self.oldest = short,
         }
         self.newest = short;
     }
 
     pub fn remove(&mut self, number: u64) {
-        let Link { stands, earlier, later } = *self.link(number);
+        let Neighbours { stands, earlier, later } = *self.of(number);
         if !stands {
             return;
         }
-        *self.link_mut(number) = Link::NOWHERE;
+        *self.of_mut(number) = Neighbours::NOWHERE;
         match self.number(earlier) {
-            Some(before) => self.link_mut(before).later = later,
+            Some(before) => self.of_mut(before).later = later,
             None => self.oldest = later,
         }
         match self.number(later) {
-            Some(after) => self.link_mut(after).earlier = earlier,
+            Some(after) => self.of_mut(after).earlier = earlier,
             None => self.newest = earlier,
         }
     }
@@ -139,12 +139,12 @@ impl Sending {
     }
 
     #[inline]
-    fn link(&self, number: u64) -> &Link {
-        &self.links[(number - self.first) as usize]
+    fn of(&self, number: u64) -> &Neighbours {
+        &self.neighbours[(number - self.first) as usize]
     }
 
     #[inline]
-    fn link_mut(&mut self, number: u64) -> &mut Link {
-        &mut self.links[(number - self.first) as usize]
+    fn of_mut(&mut self, number: u64) -> &mut Neighbours {
+        &mut self.neighbours[(number - self.first) as usize]
     }
 }
