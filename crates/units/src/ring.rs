@@ -134,11 +134,16 @@ impl<T: Copy> Ring<T> {
     pub fn insert(&mut self, index: usize, item: T) {
         assert!(index <= self.len(), "no place {index} among {} items", self.len());
         self.push_back(item);
-        for later in (index..self.len() - 1).rev() {
-            let (from, to) = (self.place(later), self.place(later + 1));
-            self.places[to] = self.places[from];
+        let (place, last) = (self.place(index), self.place(self.len() - 1));
+        if place <= last {
+            self.places.copy_within(place..last, place + 1);
+        } else {
+            // Around the end.
+            let end = self.places.len() - 1;
+            self.places.copy_within(..last, 1);
+            self.places[0] = self.places[end];
+            self.places.copy_within(place..end, place + 1);
         }
-        let place = self.place(index);
         self.places[place] = item;
     }
 

@@ -37,8 +37,8 @@ impl Pipe {
 
     #[cold]
     fn overtake(&mut self, at: Time, packet: u32) -> bool {
-        let after = self.packets.iter().rev().take_while(|&(other, _)| other > at).count();
-        self.packets.insert(self.packets.len() - after, (at, packet));
+        let before = self.packets.partition_point(|&(other, _)| other <= at);
+        self.packets.insert(before, (at, packet));
         let is_first = at < self.next;
         self.next = self.next.min(at);
         is_first
