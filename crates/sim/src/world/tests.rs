@@ -186,6 +186,14 @@ fn handovers() -> Vec<u64> {
     handovers.map(|interval| interval.from.as_nanos() / 1_000_000_000).filter(|&second| second >= 2).collect()
 }
 
+/// Compares a run in which packets come late with one in which they come in time.
+fn compare(text: &str) -> Result<(), TestCaseError> {
+    let (late, in_time) = (recorded(text, true), recorded(text, false));
+    prop_assert_eq!(&late[0], &in_time[0]);
+    prop_assert!(late[1] == in_time[1], "series differ");
+    Ok(())
+}
+
 /// So many calls in a scenario.
 fn calls(count: u32) -> String {
     match count {
@@ -275,9 +283,7 @@ proptest! {
             initial_rto = "{initial_rto} ms"
             {calls}"#
         );
-        let (late, in_time) = (recorded(&text, true), recorded(&text, false));
-        prop_assert_eq!(&late[0], &in_time[0]);
-        prop_assert!(late[1] == in_time[1], "series differ");
+        compare(&text)?;
     }
 }
 
@@ -324,9 +330,7 @@ proptest! {
             estimate   = {{ age = "{age} ms" }}
             {flows}"#
         );
-        let (late, in_time) = (recorded(&text, true), recorded(&text, false));
-        prop_assert_eq!(&late[0], &in_time[0]);
-        prop_assert!(late[1] == in_time[1], "series differ");
+        compare(&text)?;
     }
 }
 
@@ -384,8 +388,6 @@ proptest! {
             reordering = {{ enabled = {ordered} }}
             {flows}"#
         );
-        let (late, in_time) = (recorded(&text, true), recorded(&text, false));
-        prop_assert_eq!(&late[0], &in_time[0]);
-        prop_assert!(late[1] == in_time[1], "series differ");
+        compare(&text)?;
     }
 }
