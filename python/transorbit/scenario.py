@@ -8,15 +8,14 @@ import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from transorbit import _content, _core, _files, _folder, _hash, _inputs, _interrupt, _notebook, _values, plugins
+from transorbit import _content, _core, _files, _folder, _hash, _inputs, _interrupt, _notebook, _steps, _values, plugins
 from transorbit.result import Result, provenance
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-# A step is at most this share of the run, and short enough that Ctrl-C and the progress bar answer at once.
+# No step is a larger share of the run, also where little happens at first.
 _LARGEST_STEP = 0.01
-_STEP_WALL_S = 0.1
 
 
 class Interrupted(KeyboardInterrupt):
@@ -297,19 +296,9 @@ def registries() -> list[dict[str, Any]]:
 
 
 def _advance(simulation: _core.Simulation, progress: Callable[[float], None] | None) -> None:
-    """Step to the end; steps begin small, shrink and grow so that each takes a moment of real time."""
-    duration = simulation.duration_s
-    largest = max(duration * _LARGEST_STEP, 1e-9)
-    step = max(largest / 4096, 1e-9)
+    """Step to the end; after each step a progress bar moves and Ctrl-C is answered."""
     with _interrupt.between_steps() as check:
-        while (now := simulation.now_s) < duration:
-            started = time.perf_counter()
-            simulation.advance(min(now + step, duration))
+        for share in _steps.taken(simulation, largest=_LARGEST_STEP):
             check()
-            took = time.perf_counter() - started
-            if took > _STEP_WALL_S:
-                step = max(step / 2, 1e-9)
-            elif took < _STEP_WALL_S / 4:
-                step = min(step * 2, largest)
             if progress:
-                progress(simulation.now_s / duration)
+                progress(share)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 Member = tuple[int, int, str]
 
-# Outcomes that are unpacked at once: a summary of many users is large.
+# Outcomes that are unpacked, and rows that are kept as such: a summary of many users is large.
 _PART = 500
 # Columns of every run, in this order, before those of its summary.
 _ORIGIN = ("status", "error", "key", "scenario_sha256", "transorbit", "build", "created", "wall_s", "host")
@@ -64,14 +64,14 @@ def _add(
         flows.add({**first, "flow": number, **_flat(flow), **after})
 
 
-def _flat(table: Mapping[str, Any]) -> dict[str, Any]:
+def _flat(table: Mapping[str, Any], before: str = "") -> dict[str, Any]:
     """Values by dotted key."""
     flat: dict[str, Any] = {}
     for key, value in table.items():
         if isinstance(value, dict):
-            flat |= {f"{key}.{name}": item for name, item in _flat(value).items()}
+            flat |= _flat(value, f"{before}{key}.")
         else:
-            flat[key] = value
+            flat[before + key] = value
     return flat
 
 
@@ -80,24 +80,31 @@ class _Columns:
 
     def __init__(self, first: Iterable[str]) -> None:
         self._columns: dict[str, list[Any]] = {name: [] for name in first}
-        self._rows = 0
+        self._count = 0
+        # Added, and not in the columns yet: many rows are spread at once.
+        self._rows: list[Mapping[str, Any]] = []
 
     def add(self, row: Mapping[str, Any]) -> None:
+        self._rows.append(row)
+        if len(self._rows) == _PART:
+            self._spread()
+
+    def _spread(self) -> None:
         columns = self._columns
-        for name, value in row.items():
-            column = columns.get(name)
-            if column is None:
-                column = columns[name] = [None] * self._rows
-            column.append(value)
-        self._rows += 1
-        if len(row) < len(columns):
-            for column in columns.values():
-                if len(column) < self._rows:
-                    column.append(None)
+        for row in self._rows:
+            if not row.keys() <= columns.keys():
+                for name in row:
+                    if name not in columns:
+                        columns[name] = [None] * self._count
+        for name, column in columns.items():
+            column += [row.get(name) for row in self._rows]
+        self._count += len(self._rows)
+        self._rows.clear()
 
     def frame(self) -> pl.DataFrame:
         import polars as pl
 
+        self._spread()
         return pl.DataFrame([_series(name, values) for name, values in self._columns.items()])
 
 

@@ -13,15 +13,12 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from transorbit import _core, _hash, plugins
+from transorbit import _core, _hash, _steps, plugins
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 _HEX = 16
-# A step takes about so long, and the first is so short a part of the run that it cannot take much longer.
-_STEP_WALL_S = 0.1
-_FIRST_STEPS = 1024
 
 
 @dataclass(frozen=True)
@@ -193,7 +190,9 @@ def build() -> str:
 def _simulate(task: Task, stop: Callable[[], bool] | None, plans: _core.Plans | None, own: plugins.Registry) -> bytes:
     scenario = _core.Scenario.from_toml(task.toml, "/")
     simulation = scenario.simulation(task.seed, own.find, plans, own.names())
-    _advance(simulation, stop)
+    for _ in _steps.taken(simulation):
+        if stop and stop():
+            raise StoppedError
     record = simulation.finish(False)
     text = f'{{"summary": {record.summary_json()}'
     if task.warm_up is not None:
@@ -202,20 +201,6 @@ def _simulate(task: Task, stop: Callable[[], bool] | None, plans: _core.Plans | 
 
         text += f', "steady": {json.dumps(steady.averages(frame(record.series()), task.warm_up))}'
     return zlib.compress(f"{text}}}".encode())
-
-
-def _advance(simulation: _core.Simulation, stop: Callable[[], bool] | None) -> None:
-    """Step to the end: as few steps as let `stop` be asked in time, for each has to take Python back from others."""
-    duration = simulation.duration_s
-    until = step = max(duration / _FIRST_STEPS, 1e-9)
-    while simulation.now_s < duration:
-        started = time.perf_counter()
-        simulation.advance(min(until, duration))
-        if stop and stop():
-            raise StoppedError
-        took = time.perf_counter() - started
-        step = max(step / 2, 1e-9) if took > _STEP_WALL_S else step * 2 if took < _STEP_WALL_S / 4 else step
-        until += step
 
 
 def _fingerprint(toml: str, warm_up: float | str | None, sent: tuple[plugins.Shipped, ...], hashes: Hashes) -> str:

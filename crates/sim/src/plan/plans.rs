@@ -17,8 +17,17 @@ const KEPT: usize = 32;
 #[derive(Debug, Default)]
 pub struct Plans {
     laws: Laws,
-    /// With the scenario that each is of, every default filled in. The last one comes first.
-    kept: Mutex<VecDeque<(ScenarioConfig, Arc<Plan>)>>,
+    /// The last one comes first.
+    kept: Mutex<VecDeque<KeptPlan>>,
+}
+
+#[derive(Debug)]
+struct KeptPlan {
+    plan: Arc<Plan>,
+    /// The scenario as it was written when the plan was asked for last: the same text need not be checked again.
+    asked: Scenario,
+    /// The same with every default filled in: two that are written in different ways may be one.
+    resolved: ScenarioConfig,
 }
 
 impl Plans {
@@ -27,30 +36,37 @@ impl Plans {
     /// # Errors
     /// As [`Scenario::plan`].
     pub fn plan(&self, scenario: &Scenario) -> Result<Arc<Plan>, ScenarioError> {
+        if let Some(plan) = self.find(scenario, |kept| kept.asked == *scenario) {
+            return Ok(plan);
+        }
         let config = scenario.known_config()?;
         let resolved = config.resolved(&mut str::to_owned);
-        if let Some(plan) = self.find(&resolved, scenario) {
+        if let Some(plan) = self.find(scenario, |kept| kept.resolved == resolved) {
             return Ok(plan);
         }
         let plan = Arc::new(Plan::new(scenario, config, &self.laws)?);
-        self.keep(resolved, Arc::clone(&plan));
+        self.keep(KeptPlan { plan: Arc::clone(&plan), asked: scenario.clone(), resolved });
         Ok(plan)
     }
 
-    fn find(&self, resolved: &ScenarioConfig, scenario: &Scenario) -> Option<Arc<Plan>> {
+    /// The first plan of the same files that is `like` the scenario's; it comes first from now on.
+    fn find(&self, scenario: &Scenario, like: impl Fn(&KeptPlan) -> bool) -> Option<Arc<Plan>> {
         let mut kept_plans = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        let place = kept_plans.iter().position(|(of, plan)| of == resolved && plan.is_of(scenario))?;
-        let config_and_plan = kept_plans.remove(place)?;
-        let plan = Arc::clone(&config_and_plan.1);
-        kept_plans.push_front(config_and_plan);
+        let place = kept_plans.iter().position(|kept| like(kept) && kept.plan.is_of(scenario))?;
+        let mut found = kept_plans.remove(place)?;
+        let plan = Arc::clone(&found.plan);
+        if found.asked != *scenario {
+            found.asked = scenario.clone();
+        }
+        kept_plans.push_front(found);
         Some(plan)
     }
 
-    fn keep(&self, resolved: ScenarioConfig, plan: Arc<Plan>) {
+    fn keep(&self, made: KeptPlan) {
         let mut kept_plans = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        kept_plans.push_front((resolved, plan));
-        let bytes = kept_plans.iter().scan(0, |bytes, (_, plan)| {
-            *bytes += plan.bytes();
+        kept_plans.push_front(made);
+        let bytes = kept_plans.iter().scan(0, |bytes, kept| {
+            *bytes += kept.plan.bytes();
             Some(*bytes)
         });
         let fitting = bytes.take(KEPT).take_while(|&bytes| bytes <= MOST_BYTES).count();

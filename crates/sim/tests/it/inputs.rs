@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::util::LABORATORY;
-use sim::{Plans, Scenario, Simulation};
+use sim::{Plans, Registered, Scenario, Simulation};
 use units::{MemoryFiles, Time};
 
 /// A scenario with two inputs of one base name.
@@ -123,7 +123,14 @@ fn plans_that_are_kept_are_of_the_same_values_and_files() {
     let plain = Scenario::from_toml(LABORATORY, Path::new("/")).unwrap();
     let plan = plans.plan(&plain).unwrap();
     let resolved = Scenario::from_toml(&plan.resolved_toml(), Path::new(".")).unwrap();
-    assert!(Arc::ptr_eq(&plan, &plans.plan(&resolved).unwrap()));
+    for written in [&resolved, &resolved, &plain, &resolved] {
+        assert!(Arc::ptr_eq(&plan, &plans.plan(written).unwrap()));
+    }
+    // A plan is kept of a script's scheduler, whose name is not known where the same is asked for next.
+    let scripted = plain.assign("last_hop.scheduler={ kind = \"external\", name = \"mine\" }").unwrap();
+    let mine = Registered { schedulers: vec!["mine".to_owned()], ..Registered::default() };
+    assert!(plans.plan(&scripted.with_registered(mine)).is_ok());
+    assert!(plans.plan(&scripted.with_registered(Registered::default())).is_err());
 }
 
 /// The last hop goes down, so the rate from the users is none for it.
