@@ -304,6 +304,20 @@ fn a_cut_trace_is_the_same_up_to_there() {
     assert_eq!(DelayTrace::fixed(Duration::from_millis(1)).look(until), None);
 }
 
+/// The value after the jump begins when the run ends: it is no part of the last stretch.
+#[test]
+fn a_trace_that_is_cut_at_a_jump_ends_before_it() {
+    let trace =
+        ConstellationPath::new("leo-66".into(), toulouse(), auckland()).trace(Duration::from_secs(900)).unwrap();
+    let points: Vec<_> = trace.points().collect();
+    let jump = points.windows(2).find(|pair| pair[0].0 == pair[1].0 && pair[0].1 != pair[1].1).unwrap();
+    let cut = trace.cut(jump[0].0);
+    assert_eq!(cut.points().last(), Some(jump[0]));
+    assert_eq!(cut.looks().count(), cut.points().count());
+    let before = jump[0].0 - Duration::from_millis(1);
+    assert_eq!((cut.delay(before), cut.look(before)), (trace.delay(before), trace.look(before)));
+}
+
 #[test]
 fn an_end_that_never_sees_a_satellite_is_told_how_near_it_came() {
     let north = Place::from_degrees(75.0, 20.0);

@@ -34,8 +34,9 @@ impl LastHop {
             // Retransmissions go before new packets.
             let sent = if self.repeats { self.repeat(now) } else { self.start_new(now) };
             if !sent {
-                if self.pending() {
-                    self.transmitter.stall(now);
+                match self.pending() {
+                    true => self.transmitter.stall(now),
+                    false => self.transmitter.end_stall(now), // what waited was dropped
                 }
                 return Time::MAX; // until a packet arrives, or feedback frees a process
             }

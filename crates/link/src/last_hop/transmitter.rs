@@ -9,6 +9,8 @@ pub(super) struct Transmitter {
     rate: BitRate,
     /// The rates over time, in place of `rate`.
     pub(super) rates: Option<Arc<RateOverTime>>,
+    /// The last burst that was sent at these, with its coded bits: when it began.
+    begun: (Time, u32),
     /// The last burst length and its transmission time: most bursts have the same length, and this saves a division.
     last_tx: (u32, Duration),
     /// When it may begin a burst: the present one is sent, and a satellite serves. [`Time::MAX`] without a satellite.
@@ -33,6 +35,7 @@ impl Transmitter {
         Transmitter {
             rate,
             rates: None,
+            begun: (Time::ZERO, 0),
             last_tx: (0, Duration::ZERO),
             free_at: Time::ZERO,
             sent_until: Time::ZERO,
@@ -51,6 +54,7 @@ impl Transmitter {
         if self.last_tx.0 != bits {
             // Rates over time are asked for each burst: they leave nothing to remember.
             if let Some(rates) = &self.rates {
+                self.begun = (now, bits);
                 return rates.tx_time(now, u64::from(bits));
             }
             self.last_tx = (bits, self.rate.tx_time(u64::from(bits)));
@@ -121,7 +125,9 @@ impl Transmitter {
     pub(super) fn coded_bits_by(&self, end: Time) -> f64 {
         let unsent = self.sending_until().since(end);
         let unsent_bits = match &self.rates {
-            Some(rates) => rates.bits(end, end + unsent),
+            // Not the bits from `end` on: a rate that stays 0 sends none of them.
+            Some(rates) if !unsent.is_zero() => f64::from(self.begun.1) - rates.bits(self.begun.0, end),
+            Some(_) => 0.0,
             None => unsent.as_secs_f64() * self.rate.as_bps() as f64,
         };
         (self.coded_bits as f64 - unsent_bits).max(0.0)

@@ -343,6 +343,8 @@ mod tests {
         assert_eq!(add("no_route = { kind = \"queue\", buffer = \"1 kB\" }"), format!("no_route.buffer: {expected}"));
         let trace = refused("kind = \"trace\"\nfile = \"x\"\nno_route = { kind = \"queue\", buffer = \"1 kB\" }");
         assert_eq!(trace, format!("no_route.buffer: {expected}"));
+        let trace = refused("kind = \"trace\"\nfile = \"x\"\nuplink_buffer = \"1 kB\"");
+        assert_eq!(trace, format!("uplink_buffer: {expected}"));
         assert!(add("hops = { buffer = \"1 MB\" }").starts_with("hops.buffer: without a `rate` nothing waits"));
         assert_eq!(add("hops = { processing_delay = \"2 s\" }"), "hops.processing_delay: 2 s must be at most 1 s");
         assert!(add("color = 1").contains("unknown field `color`"), "{}", add("color = 1"));

@@ -9,7 +9,7 @@ use units::{Bytes, Duration, FieldError, Files, Time};
 use super::format::TraceFormat;
 use super::table_file;
 use super::trace::DelayTrace;
-use super::transit::{NoRoute, UPLINK_BUFFER};
+use super::transit::{NoRoute, UPLINK_BUFFER, holds_a_packet};
 use super::{Kind, is_default};
 use crate::csv::read_text;
 
@@ -54,6 +54,7 @@ fn is_uplink_buffer(buffer: &Bytes) -> bool {
 impl Kind for TracePath {
     fn check(&self) -> Result<(), FieldError> {
         self.no_route.entry().check().map_err(|error| error.within("no_route"))?;
+        holds_a_packet("uplink_buffer", self.uplink_buffer)?;
         let table = [("columns", !self.columns.is_empty()), ("delay", self.delay.is_some())];
         if let Some((field, _)) = table.iter().find(|given| given.1 && self.format != TraceFormat::Csv) {
             return Err(FieldError::new(

@@ -278,14 +278,19 @@ impl DelayTrace {
         let kept = |point: &DelayPoint| point.at > Time::ZERO && point.at < until;
         let at = |at| DelayPoint { at, delay: self.delay(at), last_link: self.last_link_delay(at) };
         let within = self.points.iter().filter(|point| kept(point)).copied();
-        let points = [at(Time::ZERO)].into_iter().chain(within).chain([at(until)]).collect();
+        // Of a jump at the end the value before it is the last.
+        let end = self.points.partition_point(|point| point.at < until);
+        let ends_there = self.points.get(end).is_some_and(|point| point.at == until);
+        let last = if ends_there { self.points[end] } else { at(until) };
+        let points = [at(Time::ZERO)].into_iter().chain(within).chain([last]).collect();
         let looks = match self.looks.is_empty() {
             true => Vec::new(),
             false => {
                 let at = |at| StoredLook::of(self.look(at));
                 let within =
                     self.points.iter().zip(&self.looks).filter(|(point, _)| kept(point)).map(|(_, look)| *look);
-                [at(Time::ZERO)].into_iter().chain(within).chain([at(until)]).collect()
+                let last = if ends_there { self.looks[end] } else { at(until) };
+                [at(Time::ZERO)].into_iter().chain(within).chain([last]).collect()
             }
         };
         let intervals = self.intervals.iter().filter(|interval| interval.from <= until).copied().collect();

@@ -103,7 +103,7 @@ impl HopConfig {
             let message = "without a `rate` nothing waits: give one, or leave the buffer out";
             return Err(FieldError::new("buffer", message));
         }
-        self.buffer.map_or(Ok(()), holds_a_packet)
+        self.buffer.map_or(Ok(()), |buffer| holds_a_packet("buffer", buffer))
     }
 }
 
@@ -127,7 +127,7 @@ impl Kind for DropWithoutRoute {}
 
 impl Kind for QueueWithoutRoute {
     fn check(&self) -> Result<(), FieldError> {
-        holds_a_packet(self.buffer)
+        holds_a_packet("buffer", self.buffer)
     }
 
     fn buffer(&self) -> Option<Bytes> {
@@ -135,12 +135,16 @@ impl Kind for QueueWithoutRoute {
     }
 }
 
-fn holds_a_packet(buffer: Bytes) -> Result<(), FieldError> {
+/// Checks the size of a buffer, which is this field.
+///
+/// # Errors
+/// The largest packet does not fit.
+pub(super) fn holds_a_packet(field: &str, buffer: Bytes) -> Result<(), FieldError> {
     match buffer.get() < LARGEST_PACKET {
         true => {
             let message =
                 format!("{buffer} must be at least {LARGEST_PACKET} B: a packet larger than the buffer is always lost");
-            Err(FieldError::new("buffer", message))
+            Err(FieldError::new(field, message))
         }
         false => Ok(()),
     }

@@ -58,7 +58,7 @@ impl Plan {
         let hop = propagation(&config, &path)?;
         let of_delay = delay_warning(&config, &path);
         let of_speed = speed_warning(&config, model.as_ref(), &mut files)?;
-        let base_rtt = (path.mean(config.duration) + hop.mean()) * 2;
+        let base_rtt = path.mean_round_trip(config.duration) + hop.mean() * 2;
         config.last_hop.check(base_rtt, config.users() as usize).map_err(|error| error.within("last_hop"))?;
         let access = config.access.as_ref().map(|access: &AccessConfig| access.plan(&mut files)).transpose();
         let flows = flow_plans(&config, base_rtt)?;

@@ -33,7 +33,7 @@ pub(crate) struct PathPlan {
     pub(crate) trace: DelayTrace,
     /// Whether the trace reaches to the user: the last link is then the last hop's to delay.
     includes_last_link: bool,
-    /// The delay of the path, where it never changes.
+    /// The delay of the path, where it never changes and is the same both ways.
     pub(crate) constant: Option<Duration>,
     /// The way from the users, where its delay is another one.
     uplink: Option<Box<PathPlan>>,
@@ -63,10 +63,10 @@ impl PathPlan {
     pub(crate) fn of(trace: DelayTrace) -> PathPlan {
         let includes_last_link = !trace.intervals().is_empty();
         let first = trace.points().next().and_then(|(_, delay)| delay);
+        let is_one = trace.points().count() == 1 && trace.uplink().is_none() && trace.measured().is_empty();
         PathPlan {
             includes_last_link,
-            constant: first
-                .filter(|_| !includes_last_link && trace.points().count() == 1 && trace.measured().is_empty()),
+            constant: first.filter(|_| is_one && !includes_last_link),
             uplink: trace.uplink().map(|up| Box::new(PathPlan::of(up.clone()))),
             outages: outages(&trace),
             trace,
@@ -86,6 +86,13 @@ impl PathPlan {
             return self.constant;
         }
         Some(self.delays(&self.trace.stretch(now), now)?.1)
+    }
+
+    /// The delay of a packet that enters at `now` and of one that is sent back then; `None` without a route.
+    pub(crate) fn round_trip(&self, now: Time) -> Option<Duration> {
+        let down = self.delay(now)?;
+        let up = self.uplink.as_ref().map_or(Some(down), |up| up.delay(now))?;
+        Some(down + up)
     }
 
     /// The trace's delay at `now`, which is in this stretch of it, and what remains of the delay without the last link;
@@ -116,11 +123,11 @@ impl PathPlan {
         &self.outages
     }
 
-    /// The mean delay while there is a route; zero if there never is one.
-    pub(super) fn mean(&self, duration: Duration) -> Duration {
+    /// The mean round trip while there is a route; zero if there never is one.
+    pub(super) fn mean_round_trip(&self, duration: Duration) -> Duration {
         const SAMPLES: u64 = 1000;
         let instants = (0..SAMPLES).map(|i| Time::ZERO + Duration::from_nanos(duration.as_nanos() / SAMPLES * i));
-        let delays: Vec<Duration> = instants.filter_map(|now| self.delay(now)).collect();
+        let delays: Vec<Duration> = instants.filter_map(|now| self.round_trip(now)).collect();
         delays.iter().copied().sum::<Duration>() / (delays.len() as u64).max(1)
     }
 

@@ -406,6 +406,19 @@ impl Place {
         self.last_hop.handle_timeout(now);
     }
 
+    /// The last hop works up to `now`, so that counters and waits are those of now; it is not asked what leaves it.
+    pub(super) fn settle_last_hop(&mut self, now: Time, ledger: &mut Ledger) {
+        self.last_hop.handle_timeout(now);
+        self.tell_waits(ledger);
+    }
+
+    #[inline]
+    fn tell_waits(&mut self, ledger: &mut Ledger) {
+        while let Some((packet, waited)) = self.last_hop.poll_wait() {
+            ledger.recorder.waited(ledger.packets.get(packet.id), waited);
+        }
+    }
+
     /// The next packet that the last hop delivers to a user, of those that were neither dropped nor marked there.
     /// [`Place::poll_last_hop`] is to be asked for the others.
     #[inline]
@@ -426,9 +439,7 @@ impl Place {
     /// The next packet that the last hop delivers to a user. Without one the last hop is scheduled.
     #[inline]
     pub(super) fn poll_last_hop(&mut self, now: Time, ledger: &mut Ledger, schedule: &mut Schedule) -> Option<u32> {
-        while let Some((packet, waited)) = self.last_hop.poll_wait() {
-            ledger.recorder.waited(ledger.packets.get(packet.id), waited);
-        }
+        self.tell_waits(ledger);
         while let Some(output) = self.last_hop.poll_output() {
             let delivered = leave(now, output, ledger);
             if delivered.is_some() {
@@ -504,13 +515,12 @@ impl Place {
         self.downlink.len() + self.last_hop.in_flight() + self.uplink.len() + self.pending_losses.len() + return_link
     }
 
-    /// Counters and delays at this moment.
+    /// Counters and delays at this moment, up to which the last hop has worked.
     pub(super) fn sample(&mut self, now: Time) -> HopSample {
         let look = self.path.trace().look(now).map(|look| LookSample {
             elevation_deg: look.elevation_deg as f32,
             doppler_hz: self.carrier.map_or(f32::NAN, |carrier| look.doppler_shift(carrier) as f32),
         });
-        self.last_hop.handle_timeout(now); // so that its counters are those of now
         let harq = self.last_hop.harq();
         let mut hop = HopSample {
             queue_packets: self.last_hop.queue().packets as u32,
@@ -561,5 +571,5 @@ fn round_trip(path: &LongPath, hop: &mut Propagation, now: Time) -> Option<Durat
     if path.interrupts(now) {
         return None;
     }
-    Some((path.delay(now)? + hop.delay(now)) * 2)
+    Some(path.round_trip(now)? + hop.delay(now) * 2)
 }

@@ -82,7 +82,7 @@ impl World {
         let now = self.now;
         // So that the counters are those of now.
         self.run_in_time(now);
-        self.under.network.places.iter_mut().for_each(|place| place.work_last_hop(now));
+        self.settle_last_hops(now);
         let conservation = self.conservation()?;
         let elapsed = self.now.since(Time::ZERO);
         let mut flows = self.end_flows();

@@ -395,8 +395,15 @@ impl World {
         }
     }
 
+    /// All last hops work up to `now`.
+    pub(super) fn settle_last_hops(&mut self, now: Time) {
+        let Underlay { network, ledger, .. } = &mut self.under;
+        network.places.iter_mut().for_each(|place| place.settle_last_hop(now, ledger));
+    }
+
     fn sample(&mut self, now: Time) {
         self.catch_up_everywhere(now);
+        self.settle_last_hops(now);
         let World { under, flows, kinds, connections, applications, proxies, .. } = self;
         let Underlay { network: Network { places, .. }, ledger, schedule } = under;
         let Recorder { series: Some(series), flows: records, .. } = &mut ledger.recorder else { return };

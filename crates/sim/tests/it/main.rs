@@ -18,5 +18,6 @@ mod quic_life;
 mod runs;
 mod sky;
 mod snapshots;
+mod tables;
 mod users;
 mod util;

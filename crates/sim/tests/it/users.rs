@@ -1,6 +1,6 @@
 //! Many users on one last hop: who they are, what they are sent, and what they feel.
 
-use crate::util::{LABORATORY, LEO, cannot_carry, report, run, scenario};
+use crate::util::{LABORATORY, LEO, cannot_carry, column, report, run, scenario};
 use link::DropReason;
 use serde_json::Value as Json;
 use sim::{FlowSummary, Record};
@@ -390,4 +390,38 @@ fn tells_that_nothing_limits_uploads_without_a_return_link() {
                 user={latitude=\"-36.9 deg\", longitude=\"174.8 deg\"}, hops={rate=\"4 Mbit/s\", buffer=\"50 kB\"}}";
     assert_eq!(warnings(&["flows.0.direction=up", slow]), [""; 0]);
     assert_eq!(warnings(&[]), [""; 0]);
+}
+
+/// All packets but those that the first bursts delivered are dropped in the queue; nothing waits afterwards.
+#[test]
+fn a_transmitter_rests_no_longer_than_packets_wait() {
+    const CALL: &str = r#"
+duration = "60 s"
+path     = { kind = "fixed", delay = "20 ms" }
+flows    = [{ traffic = { kind = "voice", length = "1 s" }, transport = "udp" }]
+[last_hop]
+rate  = "1 Mbit/s"
+delay = "200 ms"
+queue = { kind = "time-limit", limit = "50 ms" }
+harq  = { kind = "stop-and-wait" }
+"#;
+    let record = run(CALL, &[]);
+    let stalled = record.summary.last_hop.stalled_ratio * 60.0;
+    assert!(record.summary.conservation.in_flight == 0 && 0.5 < stalled && stalled < 1.5, "{stalled} s");
+}
+
+#[test]
+fn waits_are_told_up_to_the_end_of_a_run() {
+    let download = |duration: &str| {
+        let traffic = "flows.0.traffic={ kind = \"bulk\", size = \"10 kB\" }";
+        let hop = ["last_hop.rate=1 Mbit/s", "last_hop.delay=250 ms", "path.delay=20 ms"];
+        let noted = ["record={ queue_delays = true, interval = \"20 ms\" }", duration, traffic];
+        run(LABORATORY, &[&hop[..], &noted].concat())
+    };
+    let (early, late) = (download("duration=0.8 s"), download("duration=0.9 s"));
+    let mean = |record: &Record| flows(record)[0].queue_delay_mean_s.unwrap();
+    assert!(mean(&early) > 0.01 && mean(&early) == mean(&late), "{} {}", mean(&early), mean(&late));
+    // The last sample at which packets wait, and the first that knows how long the longest did.
+    let (waits, told) = (column(&early.series, "queue_packets"), column(&early.series, "queue_delay_s"));
+    assert!(waits.last() == Some(&0.0) && told.last().is_some_and(|&told| told > 0.05), "{told:?}");
 }

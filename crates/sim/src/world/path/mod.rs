@@ -245,10 +245,10 @@ impl LongPath {
         least.filter(|_| is_one && !loses)
     }
 
-    /// The propagation delay of what enters at `now`; `None` without a route.
+    /// The propagation delay of what enters at `now` and of what is sent back then; `None` without a route.
     #[inline]
-    pub(super) fn delay(&self, now: Time) -> Option<Duration> {
-        self.plan.delay(now)
+    pub(super) fn round_trip(&self, now: Time) -> Option<Duration> {
+        self.plan.round_trip(now)
     }
 
     /// The delay of the trace at `now`, the last link included; `None` without a route.
@@ -376,7 +376,8 @@ mod tests {
         let interval = handover(&path(""));
         let mut path = path(&at_handover("lose"));
         let mut hop = path.plan.propagation().unwrap();
-        let delay = |path: &LongPath, hop: &mut Propagation, sent| sent + path.delay(sent).unwrap() + hop.delay(sent);
+        let delay =
+            |path: &LongPath, hop: &mut Propagation, sent| sent + path.plan.delay(sent).unwrap() + hop.delay(sent);
         for (wanted, sent) in
             [(interval.from - ms(1), interval.from - ms(1)), (interval.from + ms(10), interval.from + ms(40))]
         {
@@ -423,10 +424,10 @@ mod tests {
         let back = back.skip(1).find(|&from| path.service.served_from(from) > from).expect("another satellite rises");
         let last = path.plan.outages().iter().find(|outage| outage.1 == back).unwrap().0;
         let wanted = last + ms(1);
-        let down = back + path.delay(back).unwrap();
+        let down = back + path.plan.delay(back).unwrap();
         assert_eq!(path.downlink(wanted, 1000), Ok(down));
         let sent = back + ms(500);
-        let expected = (sent + hop.delay(sent), sent + path.delay(sent).unwrap() + hop.delay(sent));
+        let expected = (sent + hop.delay(sent), sent + path.plan.delay(sent).unwrap() + hop.delay(sent));
         assert_eq!(path.uplink(wanted, 1000, &mut hop), Ok(expected));
         // In an outage the delay to the user stays what it was.
         let gap = wanted + (back.since(wanted)) / 2;
