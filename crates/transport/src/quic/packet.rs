@@ -37,6 +37,7 @@ pub struct Answered {
 
 /// The application's data in a packet.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(target_family = "wasm", expect(dead_code))] // A page has no QUIC.
 pub enum Content {
     /// Nothing.
     #[default]
