@@ -50,6 +50,14 @@ pub(super) fn traffic_warnings(config: &ScenarioConfig) -> impl Iterator<Item = 
     config.flows.iter().enumerate().filter_map(of_flow)
 }
 
+/// Returns a warning about weights that nothing asks for.
+pub(super) fn weight_warning(config: &ScenarioConfig) -> Option<String> {
+    let weighted = config.flows.iter().position(|flow| flow.weight != 1.0).filter(|_| config.access.is_none())?;
+    Some(format!(
+        "flows.{weighted}.weight: there is no return link, [access], whose capacity it divides: it changes nothing"
+    ))
+}
+
 /// Returns warnings about flows whose packets are mostly padding on the last hop: they cost more than they carry.
 pub(super) fn padding_warnings(config: &ScenarioConfig) -> Vec<String> {
     let warning = |(i, flow): (usize, &FlowConfig)| {

@@ -14,7 +14,9 @@ use access::{AccessConfig, AccessPlan};
 pub use channel::{channel_streams, check_users, load_channel};
 use channel::{delay_warning, propagation, speed_warning, symbol_rate_warning, uncoded_warning};
 pub(crate) use flows::{FlowPlan, PepPlan};
-use flows::{ecn_warning, flow_plans, padding_warnings, queue_warning, traffic_warnings, upload_warning};
+use flows::{
+    ecn_warning, flow_plans, padding_warnings, queue_warning, traffic_warnings, upload_warning, weight_warning,
+};
 pub use law::draw_law;
 use law::{LawCell, Laws};
 use link::Propagation;
@@ -79,6 +81,7 @@ impl Plan {
                 .chain(of_channel)
                 .chain(uncoded_warning(&config, model.as_ref()))
                 .chain(traffic_warnings(&config))
+                .chain(weight_warning(&config))
                 .chain(padding_warnings(&config))
                 .chain(queue_warning(&config, &flows, base_rtt))
                 .chain(ecn_warning(&config, &flows))

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use access::{Access, AccessReport};
 use link::LastHopReport;
-use traffic::Experience;
+use traffic::{Experience, Needs};
 use transport::{EndCause, Lifetime};
 use units::{Db, Frequency, Time};
 
@@ -193,7 +193,7 @@ impl World {
         let of = self.flows.len();
         let opened = |id: u32| flows.opened_at[id as usize].is_some();
         if !partial {
-            warnings.extend(self.unbegun(opened));
+            warnings.extend(self.unbegun(config, opened));
         }
         if flows.silent > 0 {
             let hint = access.map_or(String::new(), |access| random_access_hint(config, access));
@@ -204,7 +204,7 @@ impl World {
 
     /// A warning of flows whose application has not begun within the run. One that has may need fewer connections than
     /// it could use.
-    fn unbegun(&self, opened: impl Fn(u32) -> bool) -> Option<String> {
+    fn unbegun(&self, config: &ScenarioConfig, opened: impl Fn(u32) -> bool) -> Option<String> {
         let of = self.flows.len();
         if of == 0 {
             return Some("no flow begins within the run".to_owned());
@@ -213,8 +213,14 @@ impl World {
         for (id, flow) in (0..).zip(&self.flows) {
             begun[flow.application as usize] |= opened(id);
         }
-        let unbegun = self.flows.iter().filter(|flow| !begun[flow.application as usize]).count();
-        (unbegun > 0).then(|| format!("{unbegun} of {of} flows do not begin within the run"))
+        let unbegun = || self.flows.iter().filter(|flow| !begun[flow.application as usize]);
+        let is_outside = |flow: &Flow| config.flows[flow.kind as usize].traffic.entry().needs() == Needs::Outside;
+        let hint = match unbegun().all(is_outside) {
+            true => ": their packets are those of hosts, in transorbit emulate and transorbit replay",
+            false => "",
+        };
+        let count = unbegun().count();
+        (count > 0).then(|| format!("{count} of {of} flows do not begin within the run{hint}"))
     }
 
     /// Summarises the flows one after the other, and gives up what each held: the memory of one serves the next.

@@ -85,6 +85,12 @@ fn flows_that_do_not_begin_are_told_of() {
     let told = |edits: &[&str], says: &str| assert!(warnings(edits).iter().any(|line| line == says), "{edits:?}");
     let late = "flows.0.traffic.start=30 s";
     told(&[late, "flows.0.count=3"], "3 of 3 flows do not begin within the run");
+    let hosts = "1 of 1 flows do not begin within the run: their packets are those of hosts, in transorbit emulate and \
+                 transorbit replay";
+    told(&["flows.0.traffic=external", "flows.0.transport=external"], hosts);
+    let idle = "flows.0.weight: there is no return link, [access], whose capacity it divides: it changes nothing";
+    told(&["flows.0.weight=8"], idle);
+    assert_eq!(warnings(&["flows.0.weight=8", "access={ method = \"dedicated\" }"]), warnings(&[]));
     let rare = "flows.0.traffic={kind=\"short-flows\", size=\"1 kB\", interval=\"1000 h\"}";
     told(&[rare], "no flow begins within the run");
     assert!(warnings(&[]).iter().all(|line| !line.contains("begin")));
