@@ -420,7 +420,7 @@ def test_the_list_runs_nothing(command: Callable[..., Outcome], here: Path) -> N
     [
         (["lab-2025"], "lab-2025: no such paper in PAPERS; did you mean lab-2026?"),
         (["lab-2026/figure-2"], "lab-2026/figure-2: no such item of lab-2026; did you mean figure-1?"),
-        (["--seed", "0"], "seed: 0 was given, a whole number from 1 to 1000000000 is expected"),
+        (["--seed", "0"], "--seed: '0' is not a whole number between 1 and 1000000000"),
         (["--jobs", "0"], "--jobs: 0 was given, 1 or more is expected"),
         (["lab-2026", "--docs", "docs"], "--docs: writes the table of all papers; leave the paper out"),
         (["--papers", "nowhere"], "nowhere: no papers there (a folder for each, with paper.toml)"),

@@ -140,7 +140,7 @@ def test_the_command_refuses_in_one_line(here: Path, command: Callable[..., Outc
     assert refused("--set", "duration={").startswith("--set: duration: `{` is not a TOML value")
     assert refused("--set", "channel.reference_snr=3 dB") == "set: channel.reference_snr is what the axis snr varies"
     assert refused("--seed", "x").startswith("--seed: 'x' is not a whole number")
-    assert refused("--seed", "9999999999").startswith("seed: 9999999999 was given, a whole number")
+    assert refused("--seed", "9999999999") == "--seed: '9999999999' is not a whole number between 0 and 1000000000"
     assert refused("--set", "duraton=3 s").startswith("duraton: is an unknown key")
     (here / "small.toml").write_text("scenario = ")
     assert refused().startswith("small.toml: not TOML")

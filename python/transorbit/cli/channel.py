@@ -41,7 +41,7 @@ def generate(
     set_: Settings = None,
     duration: str = "60 s",
     step: str | None = None,
-    seed: Annotated[str, Parameter(allow_leading_hyphen=True)] = "1",
+    seed: str = "1",
     csv: Csv = None,
     plot: Plot = None,
     width: Width = "double",
@@ -98,7 +98,7 @@ def stats(
     reference_snr: _ChannelOption = None,
     set_: Settings = None,
     duration: str = "600 s",
-    seed: Annotated[str, Parameter(allow_leading_hyphen=True)] = "1",
+    seed: str = "1",
     json_: Annotated[bool, Parameter(name="--json", negative="")] = False,
 ) -> None:
     """Print the statistics of a channel: quantiles of attenuation, time in each state, mutual information.
@@ -142,7 +142,7 @@ def stats(
 )
 def rain(
     *,
-    at: Annotated[str, Parameter(allow_leading_hyphen=True)],
+    at: str,
     carrier: str,
     exceeded: str,
     polarisation: str = "circular",

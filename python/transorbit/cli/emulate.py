@@ -56,7 +56,7 @@ def emulate(
     set_: Settings = None,
     outside: Outside = False,
     plugin: Plugins = None,
-    seed: Annotated[str | None, Parameter(allow_leading_hyphen=True)] = None,
+    seed: str | None = None,
     out: Path | None = None,
     force: Force = False,
     json_: Annotated[bool, Parameter(name="--json", negative="")] = False,

@@ -56,9 +56,10 @@ def run(arguments: Sequence[str]) -> int:
         from transorbit._core import ScenarioError, SimulationError
         from transorbit.cli.app import app
         from transorbit.cli.errors import UsageError
+        from transorbit.cli.parse import joined
 
         try:
-            code = app(list(arguments), exit_on_error=False, print_error=False, result_action="return_value")
+            code = app(joined(app, arguments), exit_on_error=False, print_error=False, result_action="return_value")
             sys.stdout.flush()
             return code if isinstance(code, int) else 0
         except CycloptsError as error:
@@ -99,6 +100,9 @@ def _unread(error: CycloptsError) -> str:
         return _unknown(error.command_chain or (), unused[0])
     if isinstance(error, MissingArgumentError) and error.argument and error.argument.name.startswith("-"):
         option = error.argument.name
+        # The parser names the option as it was given, where it was.
+        if error.keyword is None:
+            return f"{option}: is missing, the command needs it"
         return f"{option}: needs {_PAIRS.get(option, 'a value')}"
     if unused:
         return f"{' '.join(unused)}: is more than the command takes; --help tells what it does"

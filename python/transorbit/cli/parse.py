@@ -3,23 +3,63 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from transorbit import _figures, _files, _place
+from cyclopts import UNSET
+
+from transorbit import _figures, _files, _place, _values
 from transorbit._core import ScenarioError
 from transorbit.cli.errors import UsageError
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from cyclopts import App, ArgumentCollection
+
+# How a number below zero begins.
+_NEGATIVE = re.compile(r"-\s*(\.?[0-9]|inf|nan)", re.IGNORECASE)
 _SECONDS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9, "min": 60.0, "h": 3600.0}
-_LARGEST_SEED = 2**63 - 1
 _MOST_DIGITS = 18
 _LONGEST_S = 1e10  # the core counts nanoseconds in 64 bits
 _MOST_IN_RANGES = 10_000
 
 
-def seed(text: str) -> int:
-    """A whole number that TOML can hold as well, zero or more."""
-    if not re.fullmatch(r"[0-9]+", text) or int(text) > _LARGEST_SEED:
-        raise UsageError(f"--seed: {text!r} is not a whole number between 0 and {_LARGEST_SEED}")
+def joined(app: App, arguments: Sequence[str]) -> list[str]:
+    """The arguments, but `--start=-1 s` for `--start` and `-1 s`.
+
+    The parser takes a text that begins with a hyphen for an option, so that `--start` had no value.
+    """
+    given = list(arguments)
+    # What stands after -- belongs to another command.
+    own = given.index("--") if "--" in given else len(given)
+    if not any(_NEGATIVE.match(each) for each in given[:own]):
+        return given
+    command = app.parse_commands(given)[1][-1]
+    if command.default_command is None:
+        return given
+    options = command.assemble_argument_collection()
+    found: list[str] = []
+    for each in given[:own]:
+        if found and _NEGATIVE.match(each) and _takes_value(options, found[-1]):
+            found[-1] += f"={each}"
+        else:
+            found.append(each)
+    return found + given[own:]
+
+
+def _takes_value(options: ArgumentCollection, name: str) -> bool:
+    """Whether `name` is an option of a command, and no flag."""
+    try:
+        flag = options.match(name)[2]
+    except ValueError:
+        return False
+    return name.startswith("--") and flag is UNSET
+
+
+def seed(text: str, *, least: int = 0, most: int = _values.LARGEST_SEED) -> int:
+    """A whole number; by default one that a run takes as its seed."""
+    if not re.fullmatch(r"[0-9]+", text) or not least <= int(text) <= most:
+        raise UsageError(f"--seed: {text!r} is not a whole number between {least} and {most}")
     return int(text)
 
 
@@ -131,7 +171,7 @@ def hertz(option: str, text: str) -> float:
     """A frequency with its unit, more than zero."""
     match = re.fullmatch(r"\s*([0-9]*\.?[0-9]+(?:[eE][-+]?[0-9]+)?)\s*([kMG]?Hz)\s*", text)
     if not match or float(match[1]) == 0:
-        raise UsageError(f'{option}: "{text}" is not a frequency: write a number and a unit, as in "20 GHz"')
+        raise UsageError(f'{option}: "{text}" is not a frequency above zero: write a number and a unit, as in "20 GHz"')
     return float(match[1]) * {"Hz": 1.0, "kHz": 1e3, "MHz": 1e6, "GHz": 1e9}[match[2]]
 
 

@@ -28,7 +28,7 @@ def reproduce(
     *,
     quick: Annotated[bool, Parameter(negative="")] = False,
     out: Path = Path("results/reproduction"),
-    seed: Annotated[str, Parameter(allow_leading_hyphen=True)] = "1",
+    seed: str = "1",
     jobs: int | None = None,
     papers: Path | None = None,
     docs: Path | None = None,
@@ -53,7 +53,7 @@ def reproduce(
         json_: Print the claims as JSON and nothing else.
         quiet: Print nothing.
     """
-    from transorbit.reproduce import items, reproduce, table
+    from transorbit.reproduce import LARGEST_ROOT, items, reproduce, table
 
     if list_:
         print(table.listing(items.load(papers or _content.papers(), only)))
@@ -62,7 +62,7 @@ def reproduce(
         raise UsageError("--docs: writes the table of all papers; leave the paper out")
     if jobs is not None and jobs < 1:
         raise UsageError(f"--jobs: {jobs} was given, 1 or more is expected")
-    root = parse.seed(seed)
+    root = parse.seed(seed, least=1, most=LARGEST_ROOT)
     try:
         with show.progress(enabled=not quiet) as progress:
             done = reproduce(only, papers=papers, out=out, quick=quick, seed=root, jobs=jobs, progress=progress)

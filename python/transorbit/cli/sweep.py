@@ -17,6 +17,7 @@ from transorbit.cli import parse, tables
 from transorbit.cli.common import Outside, Plugins, Settings, examples, keys, run_plugins
 from transorbit.cli.errors import UsageError
 from transorbit.sweep.identity import differences
+from transorbit.sweep.plan import LARGEST_SEED
 from transorbit.sweep.result import begun, check_folder, frozen, good_runs
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ def sweep(
     dask: str | None = None,
     out: Path | None = None,
     resume: Annotated[bool, Parameter(negative="")] = False,
-    seed: Annotated[str | None, Parameter(allow_leading_hyphen=True)] = None,
+    seed: str | None = None,
     json_: Annotated[bool, Parameter(name="--json", negative="")] = False,
     quiet: Annotated[bool, Parameter(negative="")] = False,
 ) -> int:
@@ -72,7 +73,7 @@ def sweep(
     run_plugins(plugin)
     ready = _load(file, outside=outside)
     # Options come after the file, so errors in them are reported without its name.
-    ready = ready.replace(seed=None if seed is None else parse.seed(seed), set=_settings(set_))
+    ready = ready.replace(seed=None if seed is None else parse.seed(seed, most=LARGEST_SEED), set=_settings(set_))
     directory = out or Path("results") / file.name.removesuffix(".toml").removesuffix(".sweep")
     check_folder(directory)
     if file.resolve().parent == directory.resolve():

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from transorbit.reproduce.items import Item, Paper
     from transorbit.reproduce.run import Outcome
 
-_LARGEST_ROOT = 10**9
+LARGEST_ROOT = 10**9
 
 
 @dataclass(frozen=True)
@@ -136,8 +136,8 @@ def reproduce(
         OSError: the folder cannot be written.
     """
     # Root 0 would include seed 0, which marks the rows of a deterministic study.
-    if not 1 <= seed <= _LARGEST_ROOT:
-        raise ScenarioError(f"seed: {seed} was given, a whole number from 1 to {_LARGEST_ROOT} is expected")
+    if not 1 <= seed <= LARGEST_ROOT:
+        raise ScenarioError(f"seed: {seed} was given, a whole number from 1 to {LARGEST_ROOT} is expected")
     chosen = items.load(Path(papers) if papers else _content.papers(), only)
     from transorbit.reproduce import run
 

@@ -30,7 +30,7 @@ _KEYS = (
 )  # fmt: skip
 # What only the sweep has: a scenario has a title and a seed too, and `_settings` says why none sets the seed.
 _OWN = frozenset(_KEYS) - {"title", "seed"}
-_LARGEST_SEED = 10**9
+LARGEST_SEED = 10**9
 # Seeds of replications are MOST_REPLICATIONS * seed + r: those of two roots never meet.
 MOST_REPLICATIONS = 1000
 _MOST_POINTS = 1_000_000
@@ -155,7 +155,7 @@ class SweepPlan:
         return cls(
             title=title or base.scenario().title,
             base=base,
-            seed=whole("seed", table.get("seed", 1), 0, _LARGEST_SEED),
+            seed=whole("seed", table.get("seed", 1), 0, LARGEST_SEED),
             replications=_replications(table, precision),
             precision=precision,
             warm_up=_warm_up(table.get("warm_up")),
@@ -204,7 +204,7 @@ class SweepPlan:
         """
         copy = self
         if seed is not None:
-            copy = changed(copy, seed=whole("seed", seed, 0, _LARGEST_SEED))
+            copy = changed(copy, seed=whole("seed", seed, 0, LARGEST_SEED))
         if replications is not None:
             copy = changed(copy, replications=whole("replications", replications, 1, MOST_REPLICATIONS))
         if most is not None and copy.precision:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import sys
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-from cyclopts import App, Parameter
+from cyclopts import App
 
 import transorbit as to
 from transorbit._names import hint
@@ -27,8 +27,6 @@ constellation = App(
     ),
 )
 
-# A negative value is passed on, so that the error is about its sign and not about a missing value.
-Span = Annotated[str, Parameter(allow_leading_hyphen=True)]
 Place = tuple[float, float, float]
 
 

@@ -10,7 +10,7 @@ from cyclopts import Parameter
 import transorbit as to
 from transorbit.cli import parse
 from transorbit.cli.common import Csv, Plot, Title, Width, check_plot, examples, write_csv, write_plot, write_text
-from transorbit.cli.constellation.common import Span, choice, constellation, known_places, options, place, tell_dates
+from transorbit.cli.constellation.common import choice, constellation, known_places, options, place, tell_dates
 from transorbit.cli.errors import UsageError
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ _FORMATS = ("csv", "hypatia", "milliseconds", "ping")
 # Decimals in a file of what the core keeps to seven digits.
 _DIGITS = {"elevation_deg": 4, "range_m": 1, "range_rate_mps": 3, "doppler_hz": 2, "doppler_rate_hz_per_s": 3}
 
-Places = Annotated[list[str], Parameter(allow_leading_hyphen=True, negative="")]
+Places = Annotated[list[str], Parameter(negative="")]
 
 
 @constellation.command(
@@ -44,9 +44,9 @@ def delay(
     from_: Annotated[Places, Parameter(name="--from")],
     to_: Annotated[Places, Parameter(name="--to")],
     stations: Path | None = None,
-    start: Span | None = None,
-    duration: Span = "600 s",
-    step: Span = "1 s",
+    start: str | None = None,
+    duration: str = "600 s",
+    step: str = "1 s",
     handover: str | None = None,
     source_handover: str | None = None,
     metric: str | None = None,

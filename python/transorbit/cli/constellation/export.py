@@ -12,7 +12,7 @@ from cyclopts import Parameter
 import transorbit as to
 from transorbit.cli import parse
 from transorbit.cli.common import examples, write_csv, write_text
-from transorbit.cli.constellation.common import Span, choice, constellation, options, tell_dates
+from transorbit.cli.constellation.common import choice, constellation, options, tell_dates
 from transorbit.cli.errors import UsageError
 
 # Cesium still animates so many satellites smoothly.
@@ -32,9 +32,9 @@ def export(
     czml: Annotated[Path | None, Parameter(allow_leading_hyphen=True)] = None,
     csv: Annotated[Path | None, Parameter(allow_leading_hyphen=True)] = None,
     stations: Path | None = None,
-    start: Span | None = None,
-    duration: Span = "100 min",
-    step: Span = "1 min",
+    start: str | None = None,
+    duration: str = "100 min",
+    step: str = "1 min",
     epoch: str | None = None,
     paths: bool = True,
     links: bool = True,

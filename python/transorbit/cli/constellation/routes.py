@@ -13,7 +13,7 @@ from cyclopts import Parameter
 import transorbit as to
 from transorbit.cli import parse
 from transorbit.cli.common import Csv, Force, examples, write_csv
-from transorbit.cli.constellation.common import Span, choice, constellation, elevation, options
+from transorbit.cli.constellation.common import choice, constellation, elevation, options
 from transorbit.cli.errors import UsageError
 
 if TYPE_CHECKING:
@@ -39,8 +39,8 @@ def routes(
     /,
     *,
     stations: Path,
-    duration: Span = "200 s",
-    step: Span = "100 ms",
+    duration: str = "200 s",
+    step: str = "100 ms",
     metric: str = "delay",
     access: str = "all",
     minimum_elevation: str | None = None,
