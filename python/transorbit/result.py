@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import platform
 from datetime import UTC, datetime
@@ -324,12 +325,59 @@ class Result:
                     plots.write(figure, fresh / name)
         return directory
 
+    def __reduce__(self) -> tuple[Callable[..., Result], tuple[Any, ...]]:
+        """A pickle has what `save` keeps, and what was watched; of packets in a folder it has the names.
+
+        Raises:
+            TypeError: packets or logs are in no folder yet.
+        """
+        if self._scratch is not None and (self.captures or self.logs):
+            raise TypeError("a result whose packets are not saved has no pickle: Result.save and Result.load keep them")
+        summary = io.StringIO()
+        self.write_summary(summary)
+        names = ("flows", "series", "events", "packets") if self._watched else ("flows", "series")
+        tables = {name: getattr(self, name) for name in names}
+        files = {
+            kind: {name: file.absolute() for name, file in there.items()}
+            for kind, there in (("captures", self.captures), ("logs", self.logs))
+        }
+        return _unpickled, (
+            summary.getvalue(), self.scenario_toml, self.provenance, tables, files, self.inputs, self.plugins,
+            self.offers, self._watched,
+        )  # fmt: skip
+
     def _repr_html_(self) -> str:
         return _notebook.of_result(self)
 
     def __repr__(self) -> str:
         marks = ", partial" if self.partial else ""
         return f"Result({self.title!r}, seed={self.numbers['seed']}, digest={self.numbers['digest']!r}{marks})"
+
+
+def _unpickled(
+    summary: str,
+    scenario_toml: str,
+    provenance: dict[str, Any],
+    tables: dict[str, pl.DataFrame],
+    files: dict[str, dict[str, Path]],
+    inputs: tuple[_inputs.Input, ...],
+    plugins: tuple[_inputs.Input, ...],
+    offers: pl.DataFrame | None,
+    watched: bool,
+) -> Result:
+    """The result of what `Result.__reduce__` gives."""
+    result = Result(
+        summary=Summary(json.loads(summary)),
+        scenario_toml=scenario_toml,
+        provenance=provenance,
+        read_table=tables.__getitem__,
+        read_inputs=lambda: inputs,
+        read_plugins=lambda: plugins,
+        watched=watched,
+        **files,
+    )
+    result.offers = offers
+    return result
 
 
 def provenance(

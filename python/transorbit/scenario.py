@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import time
 import tomllib
@@ -12,7 +13,7 @@ from transorbit import _content, _core, _files, _folder, _hash, _inputs, _interr
 from transorbit.result import Result, provenance
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
 # No step is a larger share of the run, also where little happens at first.
 _LARGEST_STEP = 0.01
@@ -26,17 +27,52 @@ class Interrupted(KeyboardInterrupt):
         self.result = result
 
 
+@dataclasses.dataclass(frozen=True)
+class _Written:
+    """What a scenario was made from: the arguments of the core's `from_toml`, and those of each change since."""
+
+    text: str
+    base_dir: str
+    files: Mapping[str, bytes] | None = None
+    recorded: Mapping[str, str] | None = None
+    changes: tuple[tuple[str, ...], ...] = ()
+
+    def core(self) -> _core.Scenario:
+        """Returns the scenario.
+
+        Raises:
+            ScenarioError: the text is not TOML.
+        """
+        core = _core.Scenario.from_toml(self.text, self.base_dir, self.files, self.recorded)
+        for change in self.changes:
+            core = _changed(core, change)
+        return core
+
+    def anywhere(self) -> _Written:
+        """Returns the same with a folder that does not depend on where the process is."""
+        return dataclasses.replace(self, base_dir=str(Path(self.base_dir).absolute()))
+
+
 class Scenario:
     """A path, a channel, a last hop and the flows over them.
 
-    A scenario does not change: `replace` and `set` return changed copies. Two are compared by what `to_dict` gives.
-    Quantities are text with a unit, as in the file.
+    A scenario does not change: `replace` and `set` return changed copies. Quantities are text with a unit, as in the
+    file.
+
+    Two are equal if they describe the same run: `to_dict` gives the same, but for where the files are, and the files
+    have the same contents. Two that are wrong are equal if they were written and changed alike. As the files may
+    change, a scenario is not hashable: `identity` has hashes. A pickle has the names of files in a folder, and of files
+    in memory the contents.
     """
 
-    def __init__(self, core: _core.Scenario, plans: _core.Plans | None = None) -> None:
-        if not isinstance(core, _core.Scenario):
+    # As equal ones would need the same hash while their files change.
+    __hash__ = None  # type: ignore[assignment]
+
+    def __init__(self, core: _core.Scenario, written: _Written | None = None, plans: _core.Plans | None = None) -> None:
+        if not isinstance(core, _core.Scenario) or written is None:
             raise TypeError("a scenario is made by Scenario.load(file or name) or Scenario.from_toml(text)")
         self._core = core
+        self._written = written
         # Plans that runs of the same scenario share, whatever their seed; changed copies have them too.
         self._plans = plans or _core.Plans()
 
@@ -58,7 +94,7 @@ class Scenario:
         text = _files.read_text(path)
         _check_file(path, text, outside=outside)
         try:
-            return cls(_core.Scenario.from_toml(text, str(path.parent), None, _inputs.recorded(path.parent)))
+            return cls._of(_Written(text, str(path.parent), None, _inputs.recorded(path.parent)))
         except _core.ScenarioError as error:
             raise _core.ScenarioError(f"{path}: {error}") from None
 
@@ -74,7 +110,7 @@ class Scenario:
         Raises:
             ScenarioError: the text is not TOML, or no scenario.
         """
-        return cls(_core.Scenario.from_toml(text, str(base_dir), None if files is None else dict(files)))
+        return cls._of(_Written(text, str(base_dir), None if files is None else dict(files)))
 
     @classmethod
     def of(cls, result: Result) -> Scenario:
@@ -84,7 +120,11 @@ class Scenario:
         """
         files = {each.kept: each.contents for each in result.inputs}
         recorded = {each.kept: each.sha256 for each in result.inputs}
-        return cls(_core.Scenario.from_toml(result.scenario_toml, ".", files, recorded))
+        return cls._of(_Written(result.scenario_toml, ".", files, recorded))
+
+    @classmethod
+    def _of(cls, written: _Written) -> Scenario:
+        return cls(written.core(), written)
 
     @property
     def title(self) -> str:
@@ -100,7 +140,7 @@ class Scenario:
             ScenarioError: an entry that a list does not have, or a seed that is none. Other keys and values are judged
                 by `check` and `run`: a scenario may be wrong between several changes.
         """
-        core = self._core
+        given: list[tuple[str, ...]] = []
         for path, value in _values.table("changes", changes).items():
             if path == "seed":
                 _values.whole(path, value, 0, _values.LARGEST_SEED)
@@ -109,15 +149,20 @@ class Scenario:
                 text = json.dumps(value, allow_nan=False)
             except (TypeError, ValueError) as error:
                 raise _core.ScenarioError(f"{path}: {value!r} is no value for a scenario: {error}") from None
-            core = core.replace(path, text)
-        return Scenario(core, self._plans)
+            given.append((path, text))
+        return self._with(given)
 
     def set(self, *assignments: str) -> Scenario:
         """A copy with other values, given as the command line does: `channel.reference_snr=7 dB`."""
-        core = self._core
-        for assignment in assignments:
-            core = core.set_toml(assignment)
-        return Scenario(core, self._plans)
+        return self._with((assignment,) for assignment in assignments)
+
+    def _with(self, changes: Iterable[tuple[str, ...]]) -> Scenario:
+        core, done = self._core, []
+        for change in changes:
+            core = _changed(core, change)
+            done.append(change)
+        written = dataclasses.replace(self._written, changes=(*self._written.changes, *done))
+        return Scenario(core, written, self._plans)
 
     def check(self) -> None:
         """Raise `ScenarioError` where a key, a unit or a value is wrong."""
@@ -191,6 +236,31 @@ class Scenario:
             raise Interrupted(result)
         return result
 
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Scenario):
+            return NotImplemented
+        if self is other:
+            return True
+        mine, others = self._described(), other._described()
+        return mine == others if mine or others else self._written.anywhere() == other._written.anywhere()
+
+    def _described(self) -> tuple[str, list[tuple[str, str]]] | None:
+        """The scenario as a result keeps it, and the hashes of its files by name; None of one that is wrong."""
+        try:
+            toml, kept = self._core.kept(None, self._plans)
+        except _core.ScenarioError:
+            return None
+        return toml, [(name, sha256) for _, name, sha256, _ in kept]
+
+    def __copy__(self) -> Scenario:
+        return self
+
+    def __deepcopy__(self, memo: object) -> Scenario:
+        return self
+
+    def __reduce__(self) -> tuple[Callable[[_Written], Scenario], tuple[_Written]]:
+        return Scenario._of, (self._written.anywhere(),)
+
     def _repr_html_(self) -> str:
         return _notebook.of_scenario(self)
 
@@ -199,6 +269,11 @@ class Scenario:
             return f"Scenario({self.title!r})"
         except _core.ScenarioError as error:
             return f"Scenario(<{error}>)"
+
+
+def _changed(core: _core.Scenario, change: tuple[str, ...]) -> _core.Scenario:
+    """A copy with a value of `replace`, as path and JSON, or with an assignment of `set`."""
+    return core.replace(*change) if len(change) == 2 else core.set_toml(*change)
 
 
 def opened(given: Scenario | str | Path) -> Scenario:
