@@ -74,7 +74,7 @@ def test_numbers_are_whole_and_files_without_noise(command: Command) -> None:
     ends = {"source": AUCKLAND, "user": TOULOUSE, "duration_s": 600, "step_s": 5, "carrier_hz": 2e9}
     found = to.constellation.delay("leo-66", **ends)  # type: ignore[arg-type]
     whole = ["hops", "gateway", "source_satellite", "user_satellite"]
-    assert {found.schema[name] for name in whole} == {pl.UInt32}
+    assert {found.schema[name] for name in whole} == {pl.Int64}
     done = command(
         *("constellation", "delay", "leo-66", "--from", "-36.9,174.8", "--to", "43.6,1.4", "--duration", "600 s"),
         *("--step", "5 s", "--carrier", "2 GHz", "--csv", "-"),

@@ -13,6 +13,7 @@ import pytest
 
 import transorbit as to
 from transorbit import _columns, plots
+from transorbit._frame import signed
 from transorbit.cli import show
 
 if TYPE_CHECKING:
@@ -83,6 +84,24 @@ def test_a_result_reads_back(result: to.Result, tmp_path: Path) -> None:
     assert again.provenance == result.provenance
     assert again.flows.equals(result.flows)
     assert again.series.equals(result.series)
+
+
+def test_whole_numbers_have_a_sign(result: to.Result, tmp_path: Path) -> None:
+    watched = to.Scenario.of(result).replace({"duration": "2 s"}).run(watch=(0, 1))
+    lost = watched.flows["received_packets"] - watched.flows["sent_packets"]
+    assert lost.to_list() == [watched.flows["received_packets"][0] - watched.flows["sent_packets"][0]]
+    assert lost[0] < 0
+
+    watched.save(tmp_path / "kept", plots=False)
+    files = [pl.read_parquet(tmp_path / "kept" / f"{name}.parquet") for name in ("flows", "series")]
+    # A folder of an earlier version has counts without a sign.
+    files[0].cast({pl.Int64: pl.UInt64}).write_parquet(tmp_path / "kept/flows.parquet")
+    loaded = to.Result.load(tmp_path / "kept").flows
+    passes = to.constellation.passes("leo-66", at=(43.6, 1.4))
+    for table in (watched.flows, watched.series, watched.events, watched.packets, *files, loaded, passes):
+        assert {kind for kind in table.dtypes if kind.is_integer()} == {pl.Int64}
+    assert watched.to_pandas("flows")["sent_packets"].dtype == "int64"
+    assert signed(pl.DataFrame({"flow": [1, None]}, {"flow": pl.UInt32}))["flow"].to_list() == [1, None]
 
 
 def test_provenance_says_where_it_comes_from(result: to.Result) -> None:

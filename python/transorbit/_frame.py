@@ -14,10 +14,18 @@ if TYPE_CHECKING:
 
 
 def frame(table: Any) -> pl.DataFrame:
-    """The Arrow table as a polars frame, without a copy."""
+    """The Arrow table as a polars frame, with signed whole numbers; columns of other kinds are no copies."""
     import polars as pl
 
-    return pl.DataFrame(table)
+    return signed(pl.DataFrame(table))
+
+
+def signed(table: pl.DataFrame) -> pl.DataFrame:
+    """The table with all whole numbers as Int64: a difference of two counts without a sign would wrap around."""
+    import polars as pl
+    from polars import selectors
+
+    return table.with_columns(selectors.integer().cast(pl.Int64))
 
 
 def write_parquet(table: pl.DataFrame, file: Path, **options: Any) -> None:

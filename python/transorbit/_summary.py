@@ -84,7 +84,7 @@ class Summary:
         rows = [{"flow": flow["id"], **flow[report]} for flow in self._whole["flows"] if report in flow]
         table = pl.DataFrame(rows, schema=None if rows else ["flow"], infer_schema_length=None)
         numbers = (selectors.numeric() | selectors.by_dtype(pl.Null)) - selectors.by_name("flow")
-        return table.select(pl.col("flow").cast(pl.UInt64), numbers.cast(pl.Float64))
+        return table.select(pl.col("flow").cast(pl.Int64), numbers.cast(pl.Float64))
 
     def write(self, file: TextIO) -> None:
         """Write it as indented JSON; where there are more than 100 flows, each is on a line of its own."""

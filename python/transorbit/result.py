@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from transorbit import _convert, _core, _figures, _files, _folder, _hash, _inputs, _notebook
-from transorbit._frame import frame, write_parquet
+from transorbit._frame import frame, signed, write_parquet
 from transorbit._summary import Summary, json_of
 
 if TYPE_CHECKING:
@@ -110,7 +110,7 @@ class Result:
             import polars as pl
 
             with _files.naming(directory):
-                return pl.read_parquet(directory / f"{name}.parquet")
+                return signed(pl.read_parquet(directory / f"{name}.parquet"))
 
         with _files.naming(directory):
             provenance = json.loads((directory / "provenance.json").read_text(encoding="utf-8"))

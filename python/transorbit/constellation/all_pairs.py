@@ -142,7 +142,7 @@ class _Keeper:
 
         rows = frame(core)
         stations = [pl.col(name).cast(pl.UInt32).cat.to(self._names) for name in rows.columns if name in {"from", "to"}]
-        numbers = [pl.col(name).cast(pl.UInt32) for name in rows.columns if name in _NUMBERS]
+        numbers = [pl.col(name).cast(pl.Int64) for name in rows.columns if name in _NUMBERS]
         self._waiting.append(rows.with_columns(*stations, *numbers))
         if self._directory is not None and sum(map(len, self._waiting)) >= _PART_ROWS:
             self._write(self._directory)
@@ -266,4 +266,4 @@ def _pairs(study: _core.RoutesStudy) -> pl.DataFrame:
 
     names = pl.Enum(study.stations)
     stations = [pl.col(column).cast(pl.UInt32).cat.to(names) for column in ("from", "to")]
-    return frame(study.pairs()).with_columns(*stations, pl.col("hops_min", "hops_max").cast(pl.UInt32))
+    return frame(study.pairs()).with_columns(*stations, pl.col("hops_min", "hops_max").cast(pl.Int64))

@@ -72,7 +72,7 @@ def delay(
         duration_s=duration_s,
         carrier_hz=carrier_hz,
     )
-    return table.with_columns(pl.col(_NUMBERS).cast(pl.UInt32))
+    return table.with_columns(pl.col(_NUMBERS).cast(pl.Int64))
 
 
 def changes(delay: pl.DataFrame) -> dict[str, int]:

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from transorbit import _core
+from transorbit._frame import frame
 from transorbit.emulation._relay import Relay
 from transorbit.result import Result
 from transorbit.scenario import Scenario, Started
@@ -352,9 +353,8 @@ def _offers(emulation: _core.Emulation) -> pl.DataFrame:
     def names(column: str, kinds: tuple[str, ...]) -> pl.Expr:
         return pl.col(column).replace_strict(dict(enumerate(kinds)), return_dtype=pl.Enum(kinds))
 
-    return pl.DataFrame(emulation.take_offers()).with_columns(
-        pl.col("flow", "bytes").cast(pl.UInt32),
-        pl.col("class").replace(_NO_CLASS, None).cast(pl.UInt32),
+    return frame(emulation.take_offers()).with_columns(
+        pl.col("class").replace(_NO_CLASS, None),
         names("from", _ENDS),
         names("ecn", _MARKS),
     )
