@@ -192,6 +192,18 @@ def _timeless(text: str) -> list[str]:
     return [re.sub(r"simulated in [\d.]+ s", "simulated", line).rstrip() for line in text.strip().splitlines()]
 
 
+def test_the_share_of_packets_not_played_leaves_out_those_in_flight() -> None:
+    page = ROOT / "docs/how-to/compare-schedulers.md"
+    text = next(block.text for block in blocks(page) if block.title == "voice.toml")
+    some = {"replications": 1, "only": {"calls": [25], "scheduler": ["PF"]}}
+    done = to.Sweep.from_dict(tomllib.loads(text) | some, base_dir=ROOT).run()
+    calls = list(done.flows.iter_rows(named=True))
+    known = [call["voice.received_packets"] + call["voice.lost_packets"] for call in calls]
+    assert sum(known) < sum(call["sent_packets"] for call in calls), "some are in flight"
+    not_played = sum(call["voice.loss_ratio"] * packets for call, packets in zip(calls, known, strict=True))
+    assert done.runs["lost_pct"].item() == pytest.approx(100 * not_played / sum(known), rel=1e-9)
+
+
 @each_page
 def test_commands_in_tables_would_be_accepted(page: Path, command: Callable[..., Outcome]) -> None:
     # Where a page gives a command a name, its tables go on from there: `$V --set …`.
