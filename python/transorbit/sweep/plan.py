@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import os
+import reprlib
 import tomllib
 from dataclasses import dataclass, field
 from dataclasses import replace as changed
@@ -359,6 +360,9 @@ def _base(table: Mapping[str, Any], folder: Path) -> Base:
         except ScenarioError as error:
             raise ScenarioError(f"scenario: {error}") from None
         base = Base(text, None, _absolute(folder / files if files else path.parent))
+    elif given is not None:
+        told = f"{reprlib.repr(given)} was given, the name of a file or a table is expected, as Scenario.to_dict gives"
+        raise ScenarioError(f"scenario: {told}")
     else:
         raise ScenarioError('scenario: is missing: the file of the base scenario, as in "leo-tcp.toml"')
     try:
