@@ -432,6 +432,18 @@ def test_the_command_says_which_runs_a_figure_lacks(
     assert drawn_with(lost.head(11)).err == "transorbit: of 12 runs 1 missing and 1 failed\n"
 
 
+def test_the_command_says_what_is_not_drawn(
+    command: Callable[..., Outcome], swept: tuple[SweepResult, Path], tmp_path: Path
+) -> None:
+    result, _ = swept
+    runs = result.runs.with_columns(goodput_mbps=pl.when(pl.col("point") == 0).then(0.0).otherwise("goodput_mbps"))
+    folder = SweepResult(result.sweep, runs, result.flows).save(tmp_path / "sweep")
+
+    done = command("plot", str(folder), "lines", "--log", "y", "--out", "lines.svg")
+
+    assert (done.code, done.err) == (0, "transorbit: Not drawn on logarithmic axes: 1 point at 0 or below\n")
+
+
 def test_a_result_with_figures_is_replaced_like_any(command: Callable[..., Outcome], here: Path) -> None:
     run = (
         "run",

@@ -14,7 +14,10 @@ from transorbit import plots, statistics
 from transorbit.plots import labels, style
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
+
+    from matplotlib.axes import Axes
 
 
 SCALES = {"a": 1.0, "b": 1.5, "c": 2.0}
@@ -232,6 +235,81 @@ def test_a_logarithmic_axis_of_few_decades_has_plain_numbers(kind: str, values: 
         assert all("10^" in text for text in texts)
 
 
+def ticks_below(ax: Axes) -> dict[float, str]:
+    """The labels of the horizontal axis within its limits, by place."""
+    ax.figure.draw_without_rendering()
+    low, high = ax.get_xlim()
+    ticks = [*ax.xaxis.get_major_ticks(), *ax.xaxis.get_minor_ticks()]
+    return {tick.get_loc(): tick.label1.get_text() for tick in ticks if low <= tick.get_loc() <= high}
+
+
+@pytest.mark.parametrize("values", [[5, 50, 500], [2, 4, 8, 16], [7], [10, 11, 12], [0.1, 0.25], [7240, 115840]])
+@pytest.mark.parametrize("width", [style.SINGLE_IN, style.DOUBLE_IN])
+def test_a_logarithmic_axis_has_its_values_as_ticks(values: list[float], width: float) -> None:
+    frame = pl.DataFrame({"rate": pl.Series(values, dtype=pl.Float64), "loss": range(1, len(values) + 1)})
+
+    plain = plots.of_table("lines", frame, x="rate", y="loss", log="x", width=width).axes[0]
+    scaled = plots.of_table(
+        "lines", frame.with_columns(pl.col("rate") * 1e6), x="rate", y="loss", log="x", labels={"rate": "Rate (bit/s)"}
+    ).axes[0]
+
+    texts = [f"{value:g}" for value in values]
+    assert list(ticks_below(plain).values()) == texts
+    assert list(ticks_below(plain)) == values
+    if values[0] >= 1 and values[-1] < 1000:
+        assert list(ticks_below(scaled).values()) == texts
+        assert scaled.get_xlabel() == "Rate (Mbit/s)"
+
+
+@pytest.mark.parametrize(
+    "values",
+    [range(1, 101), [2**n for n in range(13)], [10 ** (-4 + n / 5) for n in range(21)], range(-2, 20)],
+)
+@pytest.mark.parametrize("width", [style.SINGLE_IN, style.DOUBLE_IN])
+def test_as_many_values_are_ticks_as_can_be_written(values: Sequence[float], width: float) -> None:
+    frame = pl.DataFrame({"x": pl.Series(values, dtype=pl.Float64), "y": range(len(values))})
+
+    ax = plots.of_table("lines", frame, x="x", y="y", log="x", width=width).axes[0]
+
+    shown = ticks_below(ax)
+    assert len(shown) >= 4
+    assert set(shown) <= set(frame["x"])
+    assert min(shown) == min(value for value in values if value > 0)
+    assert [float(text) for text in shown.values()] == pytest.approx(list(shown), rel=1e-5)
+    boxes = [tick.label1.get_window_extent() for tick in ax.xaxis.get_major_ticks()]
+    assert all(before.x1 < after.x0 for before, after in pairwise(boxes))
+
+
+@pytest.mark.parametrize(
+    ("kind", "log", "count"), [("lines", "x", 1), ("lines", "y", 2), ("lines", "xy", 3), ("bars", "y", 2)]
+)
+@pytest.mark.parametrize("title", [None, ""])
+def test_points_without_a_place_are_counted(kind: str, log: str, count: int, title: str | None) -> None:
+    frame = pl.DataFrame({"x": [0.0, 1.0, 2.0, 3.0], "loss": [1.0, 0.0, -2.0, 4.0], "other": [1.0] * 4})
+    points = "1 point" if count == 1 else f"{count} points"
+    line = f"Not drawn on logarithmic axes: {points} at 0 or below"
+
+    for y in ("loss", ["other", "loss"]):
+        figure = plots.of_table(kind, frame, x="x", y=y, log=log, title=title)
+        of_all = line if y == "loss" or "x" not in log else line.replace(points, f"{count + 1} points")
+        assert " ".join(figure.get_supxlabel().split()).endswith(of_all)
+        assert figure.left_out == of_all
+    assert plots.of_table(kind, frame, x="x", y="loss").left_out == ""
+    with pytest.raises(to.ScenarioError, match=r"^log: the axis of 'loss' cannot be logarithmic: no value is above 0$"):
+        plots.of_table(kind, frame.filter(pl.col("loss") <= 0), x="x", y="loss", log="y")
+
+
+def test_a_trade_off_counts_the_points_that_have_no_place() -> None:
+    frame = pl.DataFrame({"loss": [0.0, 1.0, 2.0, 3.0], "delay": [1.0, 0.0, 2.0, 3.0], "policy": ["a", "b", "c", "d"]})
+
+    for log, count in (("", ""), ("x", "1 point"), ("y", "1 point"), ("xy", "2 points")):
+        figure = plots.of_table("tradeoff", frame, x="delay", y="loss", by="policy", log=log, title="")
+        expected = f"Not drawn on logarithmic axes: {count} at 0 or below" if count else ""
+        assert (figure.left_out, figure.get_supxlabel()) == (expected, expected)
+    with pytest.raises(to.ScenarioError, match=r"^log: the axis of 'delay' .*: no value is above 0$"):
+        plots.of_table("tradeoff", frame.filter(delay=0), x="delay", y="loss", by="policy", log="x")
+
+
 def test_names_stand_with_what_they_are_names_of(table: pl.DataFrame) -> None:
     named = table.with_columns(
         buffer=pl.when("buffer").then(pl.lit("with")).otherwise(pl.lit("without")), snr=-pl.col("snr")
@@ -270,6 +348,7 @@ def test_a_long_name_of_a_panel_is_broken(table: pl.DataFrame) -> None:
         ({"x": None}, "x: lines need a column for the horizontal axis"),
         ({"kind": "heatmap", "by": None}, "by: a heatmap needs"),
         ({"log": "z"}, "log: 'z'"),
+        ({"x": "policy", "by": None, "log": "x"}, "log: the axis of 'policy' cannot be logarithmic: it has no numbers"),
         ({"by": "notes"}, "by: the column 'notes' holds lists"),
         ({"kind": "bars", "x": "notes"}, "x: the column 'notes' holds lists"),
         (

@@ -110,6 +110,8 @@ def plot(
         figure, stem = (_of_sweep if is_sweep else _of_run)(folder, kind, given)
     except to.ScenarioError as error:
         raise _of_options(error) from None
+    if lacks := getattr(figure, "left_out", ""):
+        print(f"transorbit: {lacks}", file=sys.stderr)
     if data:
         numbers = plots.numbers(figure).write_csv()
         # `write_text` would keep beside a file what took long to compute.

@@ -27,10 +27,11 @@ _LINE, _ROOM = 1.5, 0.7
 # Lengths of a legend, in sizes of its text: the handle, the space after it, and that between columns.
 _HANDLE, _AFTER_HANDLE, _BETWEEN = 1.4, 0.5, 1.2
 _LONG_HANDLE = 2.4
-_POINTS_PER_IN = 72
 _NOTEBOOK_DPI, _NOTEBOOK_COLOURS = 100, 64
 # Legend, ticks and the name of the horizontal axis take this much of a panel's height; no name is broken finer.
 _AROUND_PANEL_IN, _LEAST_NAME_IN = 0.9, 1.1
+#: Points of print in an inch.
+POINTS_PER_IN = 72
 #: Parameters of matplotlib for text: it is no formula.
 TEXT: Any = {"text.parse_math": False}
 
@@ -43,6 +44,8 @@ class Chart(Figure):
     below_title: float = 1.0
     #: A line that belongs to the title.
     note: str = ""
+    #: A line on what is not drawn.
+    left_out: str = ""
 
     def _repr_png_(self) -> bytes:
         """Returns the picture for a notebook, with few colours, because notebooks are kept with it."""
@@ -72,7 +75,7 @@ def width_in(text: str, size: float, *, bold: bool = False) -> float:
     """The width of a text in inches: of its longest line."""
     font = FontProperties(family=mpl.rcParams["font.family"], size=size, weight="bold" if bold else "normal")
     widths = [text_to_path.get_text_width_height_descent(line, font, ismath=False)[0] for line in text.split("\n")]
-    return float(max(widths)) / _POINTS_PER_IN
+    return float(max(widths)) / POINTS_PER_IN
 
 
 def wrapped(text: str, room_in: float, size: float, *, bold: bool = False) -> str:
@@ -97,7 +100,7 @@ def name(fig: Chart, title: str) -> None:
     size = text_size("axes.titlesize")
     text = wrapped(title, width - 0.15, size, bold=True)
     fig.text(0.01, 1 - 0.04 / height, text, ha="left", va="top", fontsize=size, fontweight="bold")
-    lines_in = (text.count("\n") + 1) * size * 1.4 / _POINTS_PER_IN + 0.05
+    lines_in = (text.count("\n") + 1) * size * 1.4 / POINTS_PER_IN + 0.05
     fig.set_size_inches(width, height + lines_in)
     fig.below_title = 1 - lines_in / (height + lines_in)
     _leave_above(fig, fig.below_title)
@@ -111,7 +114,7 @@ def legend(figure: Figure, handles: Sequence[Artist], *, title: str | None = Non
     columns = _columns(labels, width - 0.2, _LONG_HANDLE)
     below_title = getattr(figure, "below_title", 1.0)
     lines = -(-len(handles) // columns) + (title is not None)
-    room_in = (_LINE * lines + _ROOM) * size / _POINTS_PER_IN
+    room_in = (_LINE * lines + _ROOM) * size / POINTS_PER_IN
     title_in = (1 - below_title) * height
     height += room_in
     figure.set_size_inches(width, height)
@@ -137,7 +140,7 @@ def footnote(figure: Figure, text: str) -> None:
     width, height = figure.get_size_inches()
     size = text_size("legend.fontsize")
     lines = wrapped(text, width - 0.2, size)
-    figure.set_size_inches(width, height + _LINE * size * (lines.count("\n") + 1) / _POINTS_PER_IN)
+    figure.set_size_inches(width, height + _LINE * size * (lines.count("\n") + 1) / POINTS_PER_IN)
     figure.supxlabel(lines, fontsize=size, color=mpl.rcParams["axes.edgecolor"])
 
 
@@ -219,7 +222,7 @@ def settle(fig: Chart, axes: Sequence[Axes], title: str) -> None:
     higher = pad - mpl.rcParams["axes.titlepad"] + _LINE * size * max(lines - 1, 0)
     higher += sum(_LINE * small * (count - 1) for count in rows[1:] if count > 1)
     width, height = fig.get_size_inches()
-    fig.set_size_inches(width, height + higher / _POINTS_PER_IN)
+    fig.set_size_inches(width, height + higher / POINTS_PER_IN)
 
 
 def text_size(key: str) -> float:
@@ -270,7 +273,7 @@ def _legend_width(widths: Sequence[float], count: int, handle: float) -> float:
     columns = [widths[start:end] for start, end in zip([0, *ends], ends, strict=False)]
     texts = sum(map(max, columns))
     around = len(columns) * (handle + _AFTER_HANDLE) + (len(columns) - 1) * _BETWEEN + 0.6
-    return texts + around * size / _POINTS_PER_IN
+    return texts + around * size / POINTS_PER_IN
 
 
 def _leave_above(figure: Figure, share: float) -> None:

@@ -10,14 +10,14 @@ import polars as pl
 from matplotlib.colors import LogNorm, Normalize
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
-from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator, ScalarFormatter
+from matplotlib.ticker import FixedLocator
 from matplotlib.transforms import offset_copy
 
 from transorbit import _numbers
 from transorbit._core import ScenarioError
 from transorbit.plots import heading, style
 from transorbit.plots import labels as naming
-from transorbit.plots.scales import AS_IT_IS, few_decades, plain
+from transorbit.plots.scales import as_it_is, at_values, few_decades, plain
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -225,7 +225,7 @@ def heatmap(p: Panels, ours: pl.DataFrame, theirs: pl.DataFrame | None) -> None:
     if mesh is not None:
         told_of = f"{label}\n({p.spec.published_name} in parentheses)" if theirs is not None else label
         ticks = few_decades(*mesh.get_clim()) if "y" in p.spec.log else None
-        plain: Any = {"ticks": ticks, "format": AS_IT_IS} if ticks else {}
+        plain: Any = {"ticks": ticks, "format": as_it_is()} if ticks else {}
         bar = p.figure.colorbar(mesh, ax=list(p.axes.values()), label=told_of, pad=0.02, **plain)
         if ticks:
             bar.minorticks_off()
@@ -256,6 +256,25 @@ def note(spec: Spec, points: pl.DataFrame) -> str:
     interval = f"{how}{100 * spec.confidence:g} % intervals" if how else ""
     means = f"means of {runs}{interval}"
     return shape + means if shape else means.capitalize()
+
+
+def left_out(specs: Sequence[Spec], tables: Sequence[pl.DataFrame]) -> str:
+    """Returns a line that counts the points of all metrics that logarithmic axes have no place for.
+
+    Empty where there is none, and for a distribution: its shares count them.
+
+    Raises:
+        ScenarioError: an axis has a place for no point.
+    """
+    count = 0
+    for spec, points in zip(specs, tables, strict=True):
+        for drawn, column in spec.logarithmic.items():
+            if len(points) and not (points[drawn] > 0).any():
+                raise ScenarioError(f"log: the axis of {column!r} cannot be logarithmic: no value is above 0")
+        if spec.kind != "cdf":
+            places = (pl.col(drawn) <= 0 for drawn in spec.logarithmic)
+            count += len(points.filter(pl.any_horizontal(pl.lit(False), *places)))
+    return f"Not drawn on logarithmic axes: {_numbers.counted(count, 'point')} at 0 or below" if count else ""
 
 
 #: The function of each kind.
@@ -331,13 +350,11 @@ def _horizontal(ax: Axes, p: Panels, values: list[Any], at: dict[Any, float], *,
         scaled, unit = naming.scaled(label, max(map(abs, values), default=0.0))
         if "x" in p.spec.log:
             ax.set_xscale("log")
-            ax.xaxis.set_minor_locator(NullLocator())
-        if (few := _apart(values, log="x" in p.spec.log)) == values:
-            ax.xaxis.set_major_locator(FixedLocator(few))
-        elif "x" in p.spec.log:
-            plain(ax.xaxis)
-        if isinstance(ax.xaxis.get_major_formatter(), FuncFormatter | ScalarFormatter):
-            ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: _numbers.minus(f"{value / unit:.6g}")))
+            at_values(ax, values, unit)
+        else:
+            if _are_apart(values):
+                ax.xaxis.set_major_locator(FixedLocator(values))
+            ax.xaxis.set_major_formatter(as_it_is(unit))
         ax.margins(x=0.04)
     else:
         scaled = label
@@ -369,14 +386,12 @@ def _vertical(ax: Axes, p: Panels, label: str, *, from_zero: bool = False) -> No
         heading.name_upright(ax, label)
 
 
-def _apart(values: list[Any], *, log: bool) -> list[Any]:
-    """The values, if all of them can be written below the axis."""
+def _are_apart(values: list[Any]) -> bool:
+    """Whether all values can be written below a linear axis."""
     if len(values) < 2 or len(values) > 9:
-        return []
-    if log:
-        return values if all(after >= 1.3 * before > 0 for before, after in pairwise(values)) else []
+        return False
     gap = (values[-1] - values[0]) / 14
-    return values if all(after - before >= gap for before, after in pairwise(values)) else []
+    return all(after - before >= gap for before, after in pairwise(values))
 
 
 def _texts(values: list[Any], label: str) -> list[str]:

@@ -50,7 +50,8 @@ def draw(
     deep = -(-len(levels) // beside)
     size = {"width": width, "height": height or 0.6 + _ROW_IN * deep * len(metrics)}
     shared: dict[str, Any] = {"sharex": "none" if spec.kind == "cdf" else "all", "sharey": "none"}
-    note = "" if title == "" else marks.note(specs[0], points[0])
+    lacks = marks.left_out(specs, points)
+    note = ". ".join(filter(None, ["" if title == "" else marks.note(specs[0], points[0]), lacks]))
     with style.grid(deep * len(metrics), beside, title=title, note=note, **size, **shared) as (fig, rows):
         for number, (one, means) in enumerate(zip(specs, points, strict=True)):
             cells = columns.shown(rows[deep * number : deep * (number + 1)], len(levels))
@@ -59,6 +60,7 @@ def draw(
             marks.DRAW[spec.kind](panels, means, None)
             if number == 0 or deep > 1:
                 marks.name_panels(panels)
+        fig.left_out = lacks
         fig.numbers = together(specs, points, {one.y: one.label(one.y) for one in specs})
     return fig
 

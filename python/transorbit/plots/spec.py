@@ -63,6 +63,16 @@ class Spec:
         plain = ["mean", "low", "high", "count"]
         return [f"{self.y}_{name}" for name in plain] if set(plain) & set(self.keys) else plain
 
+    @property
+    def logarithmic(self) -> dict[str, str]:
+        """The columns of points that are drawn on logarithmic axes, each with the column that it comes from."""
+        if self.kind == "cdf":
+            return {self.y: self.y} if self.log else {}
+        across = {"lines": self.x, "tradeoff": "x_mean"}.get(self.kind) if "x" in self.log else None
+        upright = self.stats[0] if "y" in self.log and self.kind != "heatmap" else None
+        columns = {across: self.x, upright: self.y}
+        return {drawn: str(column) for drawn, column in columns.items() if drawn is not None}
+
     def label(self, column: str) -> str:
         """The label of a column."""
         return self.labels.get(column) or naming.label(column)
@@ -92,6 +102,8 @@ def check(spec: Spec, frame: pl.DataFrame, published: pl.DataFrame | None) -> No
         needed = option == "y" or (option == "x" and spec.kind != "cdf")
         if published is not None and needed and column not in published.columns:
             raise ScenarioError(f"published: there is no column {column!r}{hint(str(column), published.columns)}")
+    if spec.kind == "lines" and "x" in spec.log and not frame.schema[str(spec.x)].is_numeric():
+        raise ScenarioError(f"log: the axis of {spec.x!r} cannot be logarithmic: it has no numbers")
     if spec.kind == "cdf" and "share" in spec.keys:
         raise ScenarioError("by, panels: a distribution has a column 'share' of its own; give this one another name")
     for option, metric in (("y", spec.y), *((("x", spec.x),) if spec.kind == "tradeoff" else ())):

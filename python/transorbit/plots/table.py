@@ -44,7 +44,8 @@ def of_table(
     What is drawn is the mean of the rows with the same `x`, `by` and `panels`, with Student's interval if there are two
     or more. Rows without a value in `y` are left out; of a point one of whose values is no number (0 / 0)
     the mean is not known, and it is not drawn. A distribution is that of the numbers. A line below the panels says what
-    bars, points and intervals are, unless the title is "": then it is for the caption to say.
+    bars, points and intervals are, unless the title is "": then it is for the caption to say. It always says how many
+    points at 0 or below a logarithmic axis has no place for.
 
     Args:
         kind: `lines` (mean and interval over `x`), `bars` (the same over categories), `cdf` (the distribution of `y`;
@@ -124,7 +125,8 @@ def _of_one(
     rows = -(-len(panel_levels) // beside)
     shared = {"sharex": spec.kind != "bars", "sharey": True}
     size = {"width": width, "height": height or height_of(spec.kind, rows, width / beside)}
-    note = "" if title == "" else marks.note(spec, ours)
+    lacks = marks.left_out([spec], [ours])
+    note = ". ".join(filter(None, ["" if title == "" else marks.note(spec, ours), lacks]))
     with style.grid(rows, beside, title=title, note=note, **size, **shared) as (fig, axes):
         cells = shown(axes, len(panel_levels))
         drawn = marks.Panels(
@@ -136,6 +138,7 @@ def _of_one(
         )
         marks.DRAW[spec.kind](drawn, ours, theirs)
         marks.name_panels(drawn)
+        fig.left_out = lacks
         fig.numbers = ours if theirs is None else _together(ours, theirs)
     return fig
 

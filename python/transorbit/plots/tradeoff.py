@@ -39,7 +39,8 @@ def draw(
     beside = columns.beside_in(width, len(panels))
     rows = -(-len(panels) // beside)
     size = {"width": width, "height": height or columns.height_of("lines", rows, width / beside)}
-    below = [_joined(spec, order), "" if title == "" else marks.note(spec, points)]
+    lacks = marks.left_out([spec], [points])
+    below = [_joined(spec, order), "" if title == "" else marks.note(spec, points), lacks]
     note = ". ".join(text for text in below if text)
     with style.grid(rows, beside, title=title, note=note, sharex=True, sharey=True, **size) as (fig, axes):
         cells = columns.shown(axes, len(panels))
@@ -48,6 +49,7 @@ def draw(
         for ax in cells:
             _limit(ax, x=not columns.is_negative(frame, str(spec.x)), y=not columns.is_negative(frame, spec.y))
         marks.name_panels(drawn)
+        fig.left_out = lacks
         fig.numbers = points
     return fig
 
