@@ -234,6 +234,23 @@ def test_a_figure_says_what_its_bars_and_points_are(kind: str) -> None:
     assert below(title="") == ("Lines: Es/N0 from 7 dB (hollow) to 13 dB" if kind == "tradeoff" else "")
 
 
+@pytest.mark.parametrize("kind", ["lines", "bars"])
+def test_a_figure_of_several_metrics_says_of_how_many_runs_all_panels_are(kind: str) -> None:
+    gaps = pl.when((pl.col("snr") == 7.0) & (pl.col("seed") > 0)).then(None).otherwise("losses")
+    frame = table().with_columns(losses=gaps)
+    whats = {
+        "lines": "Means of {} with their 95 % intervals",
+        "bars": "Bars: means of {}, whiskers: 95 % intervals",
+    }
+    for metrics, runs in (
+        (["goodput_bps", "losses"], "1 to 3 runs"),
+        (["losses", "goodput_bps"], "1 to 3 runs"),
+        (["goodput_bps", "one_way_delay_s"], "3 runs"),
+    ):
+        figure = plots.of_table(kind, frame, y=metrics, x="snr", by="policy", panels="buffer")
+        assert " ".join(figure.get_supxlabel().split()) == whats[kind].format(runs)
+
+
 def table() -> pl.DataFrame:
     """Four policies, with and without a buffer, at three signal strengths; three runs each."""
     names = ["proportional fairness", "longest queue first", "max-rate", "round robin"]

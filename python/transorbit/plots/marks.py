@@ -242,12 +242,13 @@ def name_panels(p: Panels) -> None:
             ax.set_title(heading.wrapped(text, heading.breadth(ax), size), fontsize=size, fontweight="normal")
 
 
-def note(spec: Spec, points: pl.DataFrame) -> str:
-    """Returns a line on the figure: of how many runs it is, and with which interval."""
-    if spec.kind == "cdf" or points.is_empty():
+def note(specs: Sequence[Spec], tables: Sequence[pl.DataFrame]) -> str:
+    """Returns a line on the figure of all these metrics: of how many runs it is, and with which interval."""
+    spec = specs[0]
+    counts = [] if spec.kind == "cdf" else [n for one, of in zip(specs, tables, strict=True) for n in of[one.stats[3]]]
+    if not counts:
         return ""
-    counts = sorted(points[spec.stats[3]])
-    least, most = counts[0], counts[-1]
+    least, most = min(counts), max(counts)
     shape = {"bars": "Bars: ", "heatmap": "Cells: ", "tradeoff": "Points: "}.get(spec.kind, "")
     if most == 1:
         return f"{shape}one run each" if spec.kind == "bars" else ""

@@ -51,7 +51,7 @@ def draw(
     size = {"width": width, "height": height or 0.6 + _ROW_IN * deep * len(metrics)}
     shared: dict[str, Any] = {"sharex": "none" if spec.kind == "cdf" else "all", "sharey": "none"}
     lacks = marks.left_out(specs, points)
-    note = ". ".join(filter(None, ["" if title == "" else marks.note(specs[0], points[0]), lacks]))
+    note = ". ".join(filter(None, ["" if title == "" else marks.note(specs, points), lacks]))
     with style.grid(deep * len(metrics), beside, title=title, note=note, **size, **shared) as (fig, rows):
         for number, (one, means) in enumerate(zip(specs, points, strict=True)):
             cells = columns.shown(rows[deep * number : deep * (number + 1)], len(levels))

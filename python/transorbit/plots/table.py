@@ -126,7 +126,7 @@ def _of_one(
     shared = {"sharex": spec.kind != "bars", "sharey": True}
     size = {"width": width, "height": height or height_of(spec.kind, rows, width / beside)}
     lacks = marks.left_out([spec], [ours])
-    note = ". ".join(filter(None, ["" if title == "" else marks.note(spec, ours), lacks]))
+    note = ". ".join(filter(None, ["" if title == "" else marks.note([spec], [ours]), lacks]))
     with style.grid(rows, beside, title=title, note=note, **size, **shared) as (fig, axes):
         cells = shown(axes, len(panel_levels))
         drawn = marks.Panels(

@@ -40,7 +40,7 @@ def draw(
     rows = -(-len(panels) // beside)
     size = {"width": width, "height": height or columns.height_of("lines", rows, width / beside)}
     lacks = marks.left_out([spec], [points])
-    below = [_joined(spec, order), "" if title == "" else marks.note(spec, points), lacks]
+    below = [_joined(spec, order), "" if title == "" else marks.note([spec], [points]), lacks]
     note = ". ".join(text for text in below if text)
     with style.grid(rows, beside, title=title, note=note, sharex=True, sharey=True, **size) as (fig, axes):
         cells = columns.shown(axes, len(panels))
