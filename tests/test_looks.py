@@ -102,7 +102,7 @@ def test_the_figures_of_a_table(kind: str, width: float) -> None:
     columns |= {"x": "one_way_delay_s", "by": "policy", "along": "snr"} if kind == "tradeoff" else {}
     spare = "buffer" if "buffer" not in columns.values() else "snr"
     long = "A title in as many words as it takes to fill more than one line of a page"
-    both = "y" if kind == "bars" else "xy"
+    both = "y" if kind in {"bars", "heatmap"} else "xy"
     for title, panels, log in (("", None, ""), (None, spare, ""), (long, spare, both), (None, None, both)):
         options = columns | {"panels": panels, "log": log, "labels": LABELS, "width": width, "title": title}
         figure = plots.of_table(kind, table(), y="goodput_bps", **options)

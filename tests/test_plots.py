@@ -141,6 +141,21 @@ def test_an_axis_that_is_left_over_is_not_averaged(swept: tuple[SweepResult, Pat
         plots.of_sweep("lines", result, y="goodput")
 
 
+def test_an_option_that_a_kind_lacks_is_refused_and_those_it_has_are_drawn(swept: tuple[SweepResult, Path]) -> None:
+    result, _ = swept
+    with pytest.raises(to.ScenarioError, match=r"^x: is not for cdf, "):
+        result.plot("cdf", y="goodput_mbps", x="snr")
+    with pytest.raises(to.ScenarioError, match=r"^y: is not for spectral-efficiency, "):
+        result.plot("spectral-efficiency", y="goodput_mbps")
+    with pytest.raises(to.ScenarioError, match=r"^along: is for a tradeoff, not for spectral-efficiency$"):
+        result.plot("spectral-efficiency", along="snr")
+
+    panels = result.plot("cdf", y="goodput_mbps", panels="policy")
+    assert [ax.get_title(loc="left") for ax in panels.axes] == ["Policy: plain", "Policy: ordered"]
+    lines = result.plot("spectral-efficiency", by="policy")
+    assert [text.get_text() for text in lines.legends[0].get_texts()] == ["plain", "ordered"]
+
+
 # Figures of a run
 
 
@@ -474,6 +489,10 @@ def test_a_result_with_figures_is_replaced_like_any(command: Callable[..., Outco
         (("SWEEP", "lines", "--only", "snr=9"), "--only: snr: '9' is no value of the axis (it has 7 dB, 13 dB)"),
         (("SWEEP", "lines", "--only", "snr"), "--only: 'snr' is not AXIS=VALUE"),
         (("SWEEP", "bars", "--x", "warnings"), "--x: the column 'warnings' holds lists"),
+        (("SWEEP", "cdf", "--x", "snr"), "--x: is not for cdf"),
+        (("SWEEP", "spectral-efficiency", "--y", "nope"), "--y: is not for spectral-efficiency"),
+        (("SWEEP", "spectral-efficiency", "--along", "snr"), "--along: is for a tradeoff, not for spectral-efficiency"),
+        (("SWEEP", "bars", "--y", "goodput_mbps", "--log", "x"), "--log: 'x' is not for bars"),
         (("SWEEP", "lines", "--flow", "1"), "--flow: is not for a sweep"),
         (("SWEEP", "lines", "--width", "1 mm"), "--width: '1 mm'"),
         (("SWEEP", "lines", "--out", "lines.gif"), "--out: lines.gif: the name must end in .svg, .pdf, .png"),

@@ -75,14 +75,14 @@ def plot(
     Args:
         folder: A result folder, or that of a sweep.
         kind: What to draw: one of the kinds below.
-        x: Of a sweep: the axis to draw over; of a tradeoff a metric.
+        x: Of a sweep: the axis to draw over; of a tradeoff a metric; not of a cdf.
         y: Of a sweep: a metric, a column of the runs, or one of the flows, as in flows.goodput_bps. Several
-            with commas between them have a row of panels each.
+            with commas between them have a row of panels each. Not of spectral-efficiency.
         by: Of a sweep: the axis with a line or bar for each value.
         panels: Of a sweep: the axis with a panel for each value.
         along: Of a tradeoff: the axis along which lines join the points.
         only: Of a sweep: draw these values of an axis, as in snr=7,10. Repeatable.
-        log: Of a sweep: logarithmic axes: x, y or xy.
+        log: Of a sweep: logarithmic axes: x, y or xy; of bars and heatmap y alone.
         flow: Of a timeline or sequence: the number of the flow.
         place: Of a sequence: where the packets were seen: sender, gateway, satellite or receiver.
         from_: Of a timeline or sequence: when it begins, as in "10 s".

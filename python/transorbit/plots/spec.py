@@ -78,6 +78,20 @@ class Spec:
         return self.labels.get(column) or naming.label(column)
 
 
+def check_options(kind: str, *, x: object = None, y: object = None, along: object = None) -> None:
+    """Check that the kind has the options that are given.
+
+    Raises:
+        ScenarioError: one of them is not for this kind.
+    """
+    if kind == "cdf" and x is not None:
+        raise ScenarioError("x: is not for cdf, whose horizontal axis is the metric: y is expected")
+    if kind == "spectral-efficiency" and y is not None:
+        raise ScenarioError("y: is not for spectral-efficiency, which has metrics of its own")
+    if kind != "tradeoff" and along is not None:
+        raise ScenarioError(f"along: is for a tradeoff, not for {kind}")
+
+
 def check(spec: Spec, frame: pl.DataFrame, published: pl.DataFrame | None) -> None:
     """Check that the figure can be drawn.
 
@@ -88,6 +102,8 @@ def check(spec: Spec, frame: pl.DataFrame, published: pl.DataFrame | None) -> No
         raise ScenarioError(f"kind: {spec.kind!r} is not one of {', '.join(KINDS)}{hint(spec.kind, KINDS)}")
     if set(spec.log) - {"x", "y"}:
         raise ScenarioError(f'log: {spec.log!r} is not "x", "y" or "xy"')
+    if spec.kind in ("bars", "heatmap") and "x" in spec.log:
+        raise ScenarioError(f"log: {spec.log!r} is not for {spec.kind}, which has no scale in x: 'y' is expected")
     if spec.kind != "cdf" and spec.x is None:
         needs = "needs another metric" if spec.kind == "tradeoff" else "need a column"
         raise ScenarioError(f"x: {spec.kind} {needs} for the horizontal axis")

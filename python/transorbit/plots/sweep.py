@@ -12,6 +12,7 @@ from transorbit._names import hint
 from transorbit._values import listed
 from transorbit.plots import labels as naming
 from transorbit.plots import style
+from transorbit.plots.spec import check_options
 from transorbit.plots.spectral import spectral_efficiency
 from transorbit.plots.table import of_table
 
@@ -56,15 +57,18 @@ def of_sweep(
         y: a metric, by default the first, another column of the runs ("last_hop.harq.failed"), or one of the flows
             ("flows.goodput_bps"). Over the flows a `cdf` is of all flows of all runs; elsewhere a run counts with the
             mean of its flows, for those of one run are not independent. Several have a row of panels each.
+            `spectral-efficiency` has none.
         along: of a `tradeoff`: the axis along which points are joined, by default the first with numbers.
         only: the values of axes to draw, others are left out: {"snr": [7, 10]}.
         log, title, width: see `of_table`.
 
     Raises:
-        ScenarioError: no such kind, axis or column, nothing to draw, or an axis with several values that is left over.
+        ScenarioError: no such kind, axis or column, an option that is not for the kind, nothing to draw, or an axis
+            with several values that is left over.
     """
     if kind not in KINDS:
         raise ScenarioError(f"kind: {kind!r} is not one of {', '.join(KINDS)}{hint(kind, KINDS)}")
+    check_options(kind, x=x, y=y, along=along)
     is_spectral, is_tradeoff = kind == "spectral-efficiency", kind == "tradeoff"
     y = y or next(iter(result.metrics))
     metrics = [y] if isinstance(y, str) else list(dict.fromkeys(listed("y", y)))
@@ -155,8 +159,6 @@ def _axes(kind: str, frame: pl.DataFrame, axes: Sequence[Axis], given: Mapping[s
     chosen = dict(given)
     if kind == "tradeoff":
         return _of_tradeoff(frame, [*named, *numeric], [*numeric, *named], chosen)
-    if chosen["along"] is not None:
-        raise ScenarioError(f"along: is for a tradeoff, not for {kind}")
     if kind == "cdf":
         chosen["x"] = None
     elif chosen["x"] is None:

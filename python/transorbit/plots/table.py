@@ -9,7 +9,7 @@ import polars as pl
 from transorbit._core import ScenarioError
 from transorbit._values import above_zero, listed
 from transorbit.plots import marks, several, style, tradeoff
-from transorbit.plots.spec import Spec, beside_in, check, height_of, is_negative, levels, shown, summary
+from transorbit.plots.spec import Spec, beside_in, check, check_options, height_of, is_negative, levels, shown, summary
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -63,7 +63,7 @@ def of_table(
             rows points of the published curve. Not for several metrics, nor for a trade-off.
         published_name: their name in the legend.
         share: the label of a distribution's vertical axis.
-        log: axes with logarithmic scales: "x", "y" (of a heat map: the colours) or "xy".
+        log: axes with logarithmic scales: "x" (not of bars and heat maps), "y" (of a heat map: the colours) or "xy".
         confidence: of the intervals.
         limits: of metrics: the ends of the scale, which no interval leaves, None where there is none: {"mos": (1, 5)}.
         title: above the figure.
@@ -75,11 +75,10 @@ def of_table(
         `source` ("ours", "published") if there are published values.
 
     Raises:
-        ScenarioError: no such kind or column, or nothing to draw.
+        ScenarioError: no such kind or column, an option that is not for the kind, or nothing to draw.
     """
     metrics = [y] if isinstance(y, str) else list(dict.fromkeys(listed("y", y)))
-    if along is not None and kind != "tradeoff":
-        raise ScenarioError(f"along: is for a tradeoff, not for {kind}")
+    check_options(kind, x=x, along=along)
     if published is not None and (kind == "tradeoff" or len(metrics) > 1):
         raise ScenarioError("published: is for lines, bars, cdf and heatmap of one metric")
     spec = Spec(
