@@ -144,6 +144,19 @@ def test_numbers_are_not_written_beside_a_file_that_is_there(
     assert command("plot", "result", "goodput", "--data", "numbers.csv").code == 0, "the same columns"
 
 
+@pytest.mark.parametrize("flows", [1, 2, 12])
+def test_the_overview_says_that_its_round_trip_is_smoothed(lab: to.Scenario, flows: int) -> None:
+    result = lab.replace({"duration": "3 s", "flows.0.count": flows}).run()
+    figure = plots.overview(result)
+    assert figure is not None
+    panel = figure.axes[1]
+    names = [panel.get_ylabel(), *(text.get_text() for text in panel.get_legend().get_texts())]
+
+    assert [name.split("\n")[0] for name in names if "smoothed rtt" in name.lower()] == [
+        "smoothed RTT" if flows == 1 else "Smoothed RTT"
+    ]
+
+
 def test_flows_that_rest_are_in_the_range_of_many(lab: to.Scenario) -> None:
     """Of twenty short transfers, one after the other, most rest at every instant: there is no range to draw."""
     traffic = {"kind": "bulk", "size": "500 kB"}

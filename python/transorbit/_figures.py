@@ -39,7 +39,7 @@ OF_SERIES = {
     "goodput": Kind(
         "run", "goodput", "bytes handed to the receiving application over time, all together and each flow"
     ),
-    "window": Kind("run", "window", "the sender's window and slow-start threshold, and the round-trip time"),
+    "window": Kind("run", "window", "the sender's window and slow-start threshold, and the smoothed RTT"),
     "path-delay": Kind("path", "path_delay", "the one-way delay of the long path, and when it jumps"),
     "satellite": Kind("path", "satellite", "elevation of the serving satellite, and Doppler shift of the carrier"),
     "harq": Kind("run", "harq", "how many transmissions the packets needed, under the channel's attenuation"),
@@ -65,7 +65,7 @@ OF_ACCESS = {
 }
 #: Figures whose contents can be chosen.
 CLOSE = {
-    "timeline": Kind("timeline", "timeline", "window, round-trip time, queue and signal of one flow over time"),
+    "timeline": Kind("timeline", "timeline", "window, smoothed RTT, queue and signal of one flow over time"),
     "sequence": Kind("sequence", "sequence", "segments and acknowledgments of one connection over time"),
 }
 OF_RUN = OF_SERIES | OF_USERS | OF_ACCESS | CLOSE

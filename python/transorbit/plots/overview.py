@@ -18,9 +18,10 @@ if TYPE_CHECKING:
 
 
 def overview(result: Result, **look: Unpack[style.Look]) -> Figure | None:
-    """Goodput, round-trip time, queue, path delay, HARQ outcome and states of applications, each if it says something.
+    """Goodput, smoothed RTT, queue, path delay, HARQ outcome and states of applications, each if it says something.
 
-    Of a run without series: what its users got.
+    The smoothed RTT is the sender's estimate, `srtt_s` of the series; the mean of what was measured is `rtt_mean_s` of
+    the flows. Of a run without series: what its users got.
     """
     if result.series.is_empty():
         kinds = (users.voice, application.game, users.goodput_by_user, users.completion)
@@ -52,7 +53,8 @@ def _draw_goodput(ax: Axes, result: Result) -> None:
 
 def _draw_round_trip(ax: Axes, result: Result) -> None:
     run.round_trip_panel(ax, result)
-    ax.set_ylabel("Round trip\n(ms)")
+    # Of one flow the legend names it, beside the timeout.
+    ax.set_ylabel("Round trip\n(ms)" if len(result.flows) == 1 else "Smoothed RTT\n(ms)")
 
 
 def _draw_queue(ax: Axes, result: Result) -> None:

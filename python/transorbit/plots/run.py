@@ -65,7 +65,7 @@ def at_once(result: Result, samples: pl.DataFrame | None = None) -> str:
 
 
 def window(result: Result, **look: Unpack[style.Look]) -> Figure | None:
-    """The sender's window and slow-start threshold, and the round-trip time it measures."""
+    """The sender's window and slow-start threshold, and the smoothed round-trip time."""
     series = _window_series(result)
     if series["cwnd_packets"].null_count() == len(series):
         return None

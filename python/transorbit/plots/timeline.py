@@ -31,7 +31,7 @@ def timeline(
     width: float = style.DOUBLE_IN,
     title: str | None = None,
 ) -> Figure | None:
-    """The congestion window, the round-trip time, the queue and the signal over the same time.
+    """The congestion window, the smoothed round-trip time, the queue and the signal over the same time.
 
     None if the run kept no series. Ticks below the window are retransmissions. The signal is the SNR where the channel
     has a reference, else the attenuation. A panel that has nothing to show is left out.
