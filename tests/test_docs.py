@@ -31,6 +31,7 @@ import wasm
 from conftest import ROOT, Outcome
 from transorbit import view
 from transorbit.cli.app import app
+from transorbit.cli.parse import joined
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -126,7 +127,7 @@ def _shell(block: Block, command: Callable[..., Outcome], outcome: Outcome) -> O
         if not words:
             continue
         if words[0] == "transorbit" and block.told == "parsed only":
-            app.parse_args(words[1:], exit_on_error=False, print_error=False)
+            app.parse_args(joined(app, words[1:]), exit_on_error=False, print_error=False)
         elif words[0] == "transorbit":
             words, file = (words[:-2], words[-1]) if words[-2] == ">" else (words, None)
             assert not {"|", ">", "&&", ";"} & set(words), (
