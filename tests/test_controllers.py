@@ -231,6 +231,28 @@ def test_what_is_no_controller_ends_the_run(made: Any, message: str) -> None:
         over("test-none").run()
 
 
+def test_a_method_that_nobody_would_call_is_refused() -> None:
+    def none(*_: object) -> None:
+        """Answers nothing."""
+
+    called = {
+        "controller": ("on_ack", "on_ack, on_congestion, on_event, on_start, pacing_rate, poll_timeout"),
+        "source": ("on_timeout", "on_timeout, on_delivered"),
+        "scheduler": ("select", "select"),
+    }
+    changes: dict[str, dict[str, Any]] = {
+        "controller": {"flows.0.transport.congestion": {"kind": "external", "name": "test-slip"}},
+        "source": {"flows.0.traffic": {"kind": "script", "name": "test-slip"}},
+        "scheduler": {"last_hop.scheduler": {"kind": "external", "name": "test-slip"}},
+    }
+    for kind, (needed, methods) in called.items():
+        slip = type("Slip", (), {needed: none, "on_congestoin": none, "helper": none, "once": none})
+        getattr(to, kind)("test-slip")(slip)
+        told = rf"^Slip.on_congestoin would not be called: the methods of a {kind} are {methods}\n"
+        with pytest.raises(TypeError, match=told):
+            to.Scenario.load(LEO).replace({"duration": "1 s", **changes[kind]}).run()
+
+
 @pytest.mark.parametrize("register", [to.controller, to.scheduler, to.source])
 def test_a_decorator_needs_a_name(register: Any) -> None:
     kind = register.__name__

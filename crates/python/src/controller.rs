@@ -8,7 +8,7 @@ use pyo3::types::{PyFloat, PyTuple};
 use sim::congestion::{self, AckSample, Answer, Control, MOST_SEGMENTS, MakeControl, Needs, Start, View};
 use units::{BitRate, Duration, Time};
 
-use crate::script::{Raised, shortened};
+use crate::script::{Raised, refuse_uncalled, shortened};
 
 /// An acknowledgment that brought news, as a controller in Python sees it. Counts are in segments, times in seconds.
 /// One object for all samples of a connection: what is to be kept is to be copied.
@@ -433,6 +433,9 @@ const NONE: AckSample = AckSample {
     mss: 0,
 };
 
+/// All that are called.
+const METHODS: [&str; 6] = ["on_ack", "on_congestion", "on_event", "on_start", "pacing_rate", "poll_timeout"];
+
 const WINDOW: &str = "a window in segments is expected, a number from 0 to 1e9, or None to leave it as it is";
 const THRESHOLD: &str = "a slow start threshold in segments is expected, a number from 0, or None for half";
 const RATE: &str = "a rate in bit/s is expected, a number above 0, or None";
@@ -446,6 +449,7 @@ impl Controller {
         let on_ack = method("on_ack")?.ok_or_else(|| {
             PyTypeError::new_err(format!("a controller needs a method on_ack(ack), {class} has none"))
         })?;
+        refuse_uncalled(object, "a controller", &METHODS)?;
         let (on_event, poll_timeout, pacing_rate) =
             (method("on_event")?, method("poll_timeout")?, method("pacing_rate")?);
         if poll_timeout.is_some() && on_event.is_none() {

@@ -6,7 +6,7 @@ use pyo3::types::PyList;
 use sim::{Choose, QueueState};
 use units::Time;
 
-use crate::script::{Raised, shortened};
+use crate::script::{Raised, refuse_uncalled, shortened};
 
 /// A user's queue as a scheduler in Python sees it. Only users with packets that may be sent now are included.
 #[pyclass(module = "transorbit", frozen, get_all)]
@@ -46,9 +46,10 @@ impl Selector {
     /// The object has no `select`.
     pub(crate) fn new(scheduler: &Bound<'_, PyAny>, raised: Raised) -> PyResult<Selector> {
         let select = scheduler.getattr("select").map_err(|_| {
-            let kind = scheduler.get_type();
-            PyTypeError::new_err(format!("a scheduler needs a method select(queues, now), {kind} has none"))
+            let class = scheduler.get_type().qualname().map_or_else(|_| "it".to_owned(), |name| name.to_string());
+            PyTypeError::new_err(format!("a scheduler needs a method select(queues, now), {class} has none"))
         })?;
+        refuse_uncalled(scheduler, "a scheduler", &["select"])?;
         Ok(Selector { select: select.unbind(), raised })
     }
 

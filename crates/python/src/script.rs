@@ -3,6 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 
 /// The first exception that a user's code raised in a run. Clones share it.
@@ -47,6 +48,22 @@ impl Raised {
             self.keep(error);
             otherwise
         })
+    }
+}
+
+/// Refuses an object with a method `on_…` that is none of the `called` ones: it is a slip, and nobody would call it.
+///
+/// # Errors
+/// There is one; or the object does not tell its attributes.
+pub(crate) fn refuse_uncalled(object: &Bound<'_, PyAny>, noun: &str, called: &[&str]) -> PyResult<()> {
+    let names: Vec<String> = object.dir()?.extract()?;
+    match names.iter().find(|name| name.starts_with("on_") && !called.contains(&name.as_str())) {
+        Some(uncalled) => {
+            let (class, called) = (object.get_type().qualname()?, called.join(", "));
+            let told = format!("{class}.{uncalled} would not be called: the methods of {noun} are {called}");
+            Err(PyTypeError::new_err(told))
+        }
+        None => Ok(()),
     }
 }
 

@@ -7,7 +7,7 @@ use pyo3::prelude::*;
 use sim::{Act, Action, Acts, End, MakeProgram, Program, ProgramStart, Service};
 use units::{Bytes, Time};
 
-use crate::script::{Raised, shortened};
+use crate::script::{Raised, refuse_uncalled, shortened};
 
 /// The connections of one user's application, by which a source in Python acts.
 #[pyclass(module = "transorbit")]
@@ -137,6 +137,7 @@ impl Caller {
         let on_timeout = object.getattr_opt("on_timeout")?.ok_or_else(|| {
             PyTypeError::new_err(format!("a source needs a method on_timeout(app, now), {class} has none"))
         })?;
+        refuse_uncalled(object, "a source", &["on_timeout", "on_delivered"])?;
         let acts = Acts::new(Service::ByteStream, 1, 0);
         Ok(Caller {
             class,
