@@ -113,6 +113,15 @@ pub(super) fn ecn_warning(config: &ScenarioConfig, plans: &[FlowPlan]) -> Option
     ))
 }
 
+/// Returns a warning about logs that no connection keeps.
+pub(super) fn log_warning(config: &ScenarioConfig) -> Option<String> {
+    let packet = config.default_packet_bytes();
+    let keeps = |kind: &dyn transport::Kind| kind.build(packet).keeps_logs();
+    let logged = !config.record.qlog || config.flows.iter().any(|flow| keeps(flow.satellite_transport().entry()));
+    (!logged)
+        .then(|| format!("record.qlog: no flow's transport is {}: no log is written", TransportConfig::names(keeps)))
+}
+
 /// Returns a warning about uploads that nothing limits: without a return link each user sends at once.
 pub(super) fn upload_warning(config: &ScenarioConfig, path: &PathPlan) -> Option<String> {
     let uploads = config.flows.iter().any(|flow| flow.direction == FlowDirection::Up);

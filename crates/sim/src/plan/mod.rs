@@ -15,7 +15,8 @@ pub use channel::{channel_streams, check_users, load_channel};
 use channel::{delay_warning, propagation, speed_warning, symbol_rate_warning, uncoded_warning};
 pub(crate) use flows::{FlowPlan, PepPlan};
 use flows::{
-    ecn_warning, flow_plans, padding_warnings, queue_warning, traffic_warnings, upload_warning, weight_warning,
+    ecn_warning, flow_plans, log_warning, padding_warnings, queue_warning, traffic_warnings, upload_warning,
+    weight_warning,
 };
 pub use law::draw_law;
 use law::{LawCell, Laws};
@@ -86,6 +87,7 @@ impl Plan {
                 .chain(queue_warning(&config, &flows, base_rtt))
                 .chain(ecn_warning(&config, &flows))
                 .chain(upload_warning(&config, &path))
+                .chain(log_warning(&config))
                 .collect(),
             scenario: scenario.clone(),
             config,

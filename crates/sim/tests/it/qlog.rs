@@ -218,3 +218,11 @@ fn the_end_of_a_connection_is_logged_with_its_cause() {
     let closed = named(&logs[0].1, "connectivity:connection_closed");
     assert_eq!((&closed[0]["owner"], &closed[0]["trigger"]), (&"local".into(), &"idle_timeout".into()));
 }
+
+#[test]
+fn tells_that_no_connection_keeps_a_log() {
+    let warnings = |edits: &[&str]| scenario(LABORATORY, edits).plan().unwrap().warnings().to_vec();
+    assert_eq!(warnings(&["record.qlog=true"]), ["record.qlog: no flow's transport is quic: no log is written"]);
+    assert_eq!(warnings(&["record.qlog=true", QUIC]), [""; 0]);
+    assert_eq!(warnings(&[]), [""; 0]);
+}
