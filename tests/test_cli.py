@@ -243,6 +243,19 @@ def test_check_prints_a_scenario_with_every_default(command: Command, here: Path
     assert command("check", "resolved.toml").out == done.out, "a resolved scenario resolves to itself"
 
 
+def test_check_warns_of_what_a_run_would_warn_of(command: Command) -> None:
+    changes = ("--set", "flows.0.weight=2", "--set", "record.qlog=true")
+    done = command("check", LEO, *changes)
+
+    weight = "flows.0.weight: there is no return link, [access], whose capacity it divides: it changes nothing"
+    warnings = [weight, "record.qlog: no flow's transport is quic: no log is written"]
+    assert (done.code, done.err) == (0, "".join(f"transorbit: warning: {told}\n" for told in warnings))
+    assert tomllib.loads(done.out)["record"]["qlog"] is True
+    scenario = to.Scenario.load(LEO).replace({"flows.0.weight": 2, "record.qlog": True})
+    assert scenario.warnings() == warnings
+    assert warnings == scenario.replace({"duration": "1 s"}).run().summary["warnings"]
+
+
 def test_list_knows_every_registry(command: Command) -> None:
     registries = to.registries()
     everything = command("list").out

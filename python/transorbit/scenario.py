@@ -168,6 +168,10 @@ class Scenario:
         """Raise `ScenarioError` where a key, a unit or a value is wrong."""
         self._core.check(plugins.REGISTRY.names())
 
+    def warnings(self) -> list[str]:
+        """Returns what to check before trusting a result, as far as it is known without a run."""
+        return self._core.warnings(self._plans)
+
     def to_toml(self) -> str:
         """The scenario with every default filled in: runs the same, whatever later defaults are."""
         return self._core.resolved_toml(self._plans)

@@ -73,6 +73,12 @@ impl Scenario {
         py.detach(|| plan(&self.inner, plans).map(|plan| plan.resolved_toml())).map_err(refused)
     }
 
+    /// What to check before trusting a result, as far as it is known without a run.
+    #[pyo3(signature = (plans=None))]
+    fn warnings(&self, py: Python<'_>, plans: Option<&Plans>) -> PyResult<Vec<String>> {
+        py.detach(|| plan(&self.inner, plans).map(|plan| plan.warnings().to_vec())).map_err(refused)
+    }
+
     /// The scenario of a run with this seed, by default its own, as a result folder keeps it, and its inputs: see
     /// `Simulation.kept`.
     #[pyo3(signature = (seed=None, plans=None))]

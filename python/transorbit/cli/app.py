@@ -31,6 +31,7 @@ from transorbit.cli.common import (
     records_packets,
     run_plugins,
     told_and_drawn,
+    warn,
     written,
 )
 from transorbit.cli.compare import HELP as COMPARE_HELP
@@ -256,12 +257,15 @@ def capacity(
 def check(scenario: Path, /, *, set_: Settings = None, outside: Outside = False, plugin: Plugins = None) -> None:
     """Validate a scenario and print it with every default filled in.
 
+    What to check before trusting its results is told as warnings.
+
     Args:
         scenario: A scenario file.
     """
     run_plugins(plugin)
     ready = load(scenario, set_, outside=outside)
-    print(ready.to_toml(), end="")
+    print(ready.to_toml(), end="", flush=True)
+    warn(ready.warnings())
 
 
 @app.command(

@@ -15,7 +15,7 @@ from transorbit.cli import parse
 from transorbit.cli.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
 Settings = Annotated[
     list[str] | None,
@@ -106,6 +106,12 @@ def check_out(out: Path, *, same: bool, force: bool, kind: _folder.Kind | None =
         _folder.check_replaceable(out, kind)
     if not (same or force):
         raise UsageError(f"--out: {out} has the result of another scenario or seed: choose another folder, or --force")
+
+
+def warn(warnings: Iterable[str]) -> None:
+    """Print warnings to standard error, a line each."""
+    for warning in warnings:
+        print(f"transorbit: warning: {warning}", file=sys.stderr, flush=True)
 
 
 def records_packets(scenario: to.Scenario) -> bool:

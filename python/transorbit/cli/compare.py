@@ -14,7 +14,7 @@ from transorbit._core import ScenarioError
 from transorbit._names import hint_or_all
 from transorbit._numbers import NONE
 from transorbit.cli import show
-from transorbit.cli.common import examples
+from transorbit.cli.common import examples, warn
 from transorbit.cli.errors import UsageError
 from transorbit.cli.tables import Column, facts, table, titled
 from transorbit.sweep.differences import ALL
@@ -255,8 +255,7 @@ def _sweep(
         raise UsageError(f"compare: {folder}: {told or spread}")
     if lacks := result.incomplete:
         print(f"transorbit: {lacks}", file=sys.stderr)
-    for warning in result.doubts:
-        print(f"transorbit: warning: {warning}", file=sys.stderr)
+    warn(result.doubts)
     if as_json:
         print(json.dumps({name: _rows(one) for name, one in known.items()}, indent=2, allow_nan=False), flush=True)
     else:

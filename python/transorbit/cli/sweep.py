@@ -14,7 +14,7 @@ import transorbit as to
 from transorbit import _files, _interrupt, _numbers
 from transorbit._numbers import counted as _counted
 from transorbit.cli import parse, tables
-from transorbit.cli.common import Outside, Plugins, Settings, examples, keys, run_plugins
+from transorbit.cli.common import Outside, Plugins, Settings, examples, keys, run_plugins, warn
 from transorbit.cli.errors import UsageError
 from transorbit.sweep.identity import differences
 from transorbit.sweep.plan import LARGEST_SEED
@@ -118,8 +118,7 @@ def _run(ready: to.Sweep, directory: Path, *, jobs: int | None, dask: str | None
             print(json.dumps(report, indent=2, ensure_ascii=False), flush=True)
         elif not quiet:
             print(_text(result, report, kept=folder.is_ours), flush=True)
-        for warning in result.warnings:
-            print(f"transorbit: warning: {warning}", file=sys.stderr)
+        warn(result.warnings)
     if partial:
         print(f"transorbit: {stopped}; the same command goes on from there", file=sys.stderr)
         return 130
@@ -152,10 +151,10 @@ def _warn_of_unfit(ready: to.Sweep) -> None:
             unfit.setdefault(str(error), []).append(where)
     for told, (first, *others) in list(unfit.items())[:_SHOWN_ERRORS]:
         more = f" (and {len(others)} {'point' if len(others) == 1 else 'points'} more)" if others else ""
-        print(f"transorbit: warning: cannot run {first}{more}: {told}", file=sys.stderr, flush=True)
+        warn([f"cannot run {first}{more}: {told}"])
     if len(unfit) > _SHOWN_ERRORS:
         rest = sum(len(points) for points in list(unfit.values())[_SHOWN_ERRORS:])
-        print(f"transorbit: warning: {rest} other points cannot run either", file=sys.stderr, flush=True)
+        warn([f"{rest} other points cannot run either"])
 
 
 def _check_same(ready: to.Sweep, directory: Path) -> None:
