@@ -221,7 +221,7 @@ impl Ncc {
         }
         if self.demand.is_some() {
             let backlog = backlogs.backlog(terminal);
-            let need = self.need(number, backlog, round_trip);
+            let need = self.need(number, backlog, round_trip * u64::from(self.setup_round_trips));
             self.terminals[number].first_request = self.demand.as_mut().and_then(|demand| {
                 demand.forget(number, backlog.arrived_bits - backlog.bits);
                 demand.request(number, &need)
@@ -414,20 +414,23 @@ impl Ncc {
         self.demand = Some(demand);
     }
 
-    fn need(&self, terminal: usize, backlog: Backlog, round_trip: Duration) -> Need {
-        let granted = match self.terminals[terminal].state {
-            TerminalState::Connected => u64::from(self.terminals[terminal].granted),
-            TerminalState::Idle | TerminalState::Asked => 0,
-        };
+    /// The state of a terminal whose request takes effect after `delay`.
+    fn need(&self, terminal: usize, backlog: Backlog, delay: Duration) -> Need {
         let base_bits = match self.base {
             Base::Rate(billionths) => billionths as f64 / BILLION as f64,
             Base::Share => 0.0,
+        };
+        let round_trip_frames = delay.as_secs_f64() / self.frame.duration.as_secs_f64();
+        let (granted, base_until_effect_bits) = match self.terminals[terminal].state {
+            TerminalState::Connected => (u64::from(self.terminals[terminal].granted), base_bits * round_trip_frames),
+            TerminalState::Idle | TerminalState::Asked => (0, 0.0),
         };
         Need {
             slots: backlog.slots.saturating_sub(granted),
             arrived_bits: backlog.arrived_bits,
             base_bits,
-            round_trip_frames: round_trip.as_secs_f64() / self.frame.duration.as_secs_f64(),
+            base_until_effect_bits,
+            round_trip_frames,
         }
     }
 }

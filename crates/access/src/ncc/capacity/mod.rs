@@ -63,6 +63,8 @@ pub struct Need {
     pub arrived_bits: u64,
     /// Data that its base rate sends in a frame, in bits.
     pub base_bits: f64,
+    /// Data that its base rate sends until a request takes effect, in bits: none before the terminal is connected.
+    pub base_until_effect_bits: f64,
     /// Frames until a request takes effect.
     pub round_trip_frames: f64,
 }

@@ -30,7 +30,7 @@ impl Kind for Vbdc {
 /// VBDC: requests add up (EN 301 790 section 6.4.1.3).
 ///
 /// The terminal requests slots for the waiting data beyond the slots that it requested and did not get, and beyond what
-/// its base rate sends in a round trip. So no slot is requested twice, and data that were sent by other means are not
+/// its base rate sends until the request takes effect. So no slot is requested twice, and data that were sent by other means are not
 /// requested again.
 struct Volumes {
     slot_bits: u64,
@@ -53,7 +53,7 @@ impl Demand for Volumes {
 
     fn request(&mut self, terminal: usize, need: &Need) -> Option<u64> {
         let terminal = &mut self.terminals[terminal];
-        let by_rate = (need.base_bits * need.round_trip_frames / self.slot_bits as f64) as u64;
+        let by_rate = (need.base_until_effect_bits / self.slot_bits as f64) as u64;
         let requested = need.slots.saturating_sub(terminal.outstanding + by_rate);
         terminal.outstanding += requested;
         (requested > 0).then_some(requested)

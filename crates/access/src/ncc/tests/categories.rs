@@ -13,7 +13,8 @@ fn frames(demand: &mut dyn Demand, count: usize) -> Vec<u64> {
 }
 
 fn need(slots: u64, arrived_slots: u64) -> Need {
-    Need { slots, arrived_bits: 920 * arrived_slots, base_bits: 0.0, round_trip_frames: 0.0 }
+    let arrived_bits = 920 * arrived_slots;
+    Need { slots, arrived_bits, base_bits: 0.0, base_until_effect_bits: 0.0, round_trip_frames: 0.0 }
 }
 
 /// RBDC that requests the latest arrivals and the whole uncovered backlog.
@@ -65,8 +66,15 @@ fn a_rate_is_that_of_arrivals_and_part_of_what_will_wait_uncovered() {
     let requested: Vec<u64> = requested.collect();
     assert_eq!([requested[0], requested[21], requested[219]], [1, 7, 10]); // 0.44, 6.3 and 10.0 slots, rounded up
     // The base rate sends 2 of the 5 slots that arrive in a frame, and of those of the round trip.
-    let base = |slots, arrived| Need { base_bits: 2.0 * 920.0, round_trip_frames: 12.0, ..need(slots, arrived) };
-    assert_eq!(rates(at_once()).request(0, &base(0, 5)), Some((3 + 12 * 3) * 920));
+    let sent = |frames| Need {
+        base_bits: 2.0 * 920.0,
+        base_until_effect_bits: frames * 2.0 * 920.0,
+        round_trip_frames: 6.0,
+        ..need(0, 5)
+    };
+    assert_eq!(rates(at_once()).request(0, &sent(6.0)), Some((3 + 6 * 3) * 920));
+    // Before the connection stands it sends nothing.
+    assert_eq!(rates(at_once()).request(0, &sent(0.0)), Some((3 + 6 * 5) * 920));
     // A burst time plan that granted half of the last request is expected to do so again: 5 of the 10 in flight.
     let mut short = rates(at_once());
     for waiting in [10, 20] {

@@ -404,6 +404,24 @@ fn a_base_rate_saves_requests() {
     }
 }
 
+/// The base rate sends nothing before the connection stands: the first request is for all that waits, and data that
+/// slots of their own would take a frame do not take longer because there is a base rate.
+#[test]
+fn a_base_rate_delays_no_first_data() {
+    for cra in [None, Some(BitRate::from_bps(50_000))] {
+        let rbdc = Rbdc { horizon: FRAME, cra, ..Rbdc::default() };
+        for capacity in [Capacity::Rbdc(rbdc), Capacity::Vbdc(Vbdc { cra }), Capacity::Avbdc(Avbdc { cra })] {
+            for setup_round_trips in [0, 1, 3] {
+                let config = DedicatedConfig { setup_round_trips, ..asking(capacity.clone()) };
+                let mut link = Link::new(&config, facts(), 4000, &[1.0]);
+                link.arrive(at(0.0), 0, 14 * 920);
+                link.next_grant(0);
+                assert_eq!(link.waiting[0], 0, "{config:?}");
+            }
+        }
+    }
+}
+
 #[test]
 fn rbdc_ends_with_the_data() {
     let mut link = Link::published(Capacity::Rbdc(Rbdc::default()), 1);
