@@ -30,8 +30,8 @@ impl Kind for Vbdc {
 /// VBDC: requests add up (EN 301 790 section 6.4.1.3).
 ///
 /// The terminal requests slots for the waiting data beyond the slots that it requested and did not get, and beyond what
-/// its base rate sends until the request takes effect. So no slot is requested twice, and data that were sent by other means are not
-/// requested again.
+/// its base rate sends until the request takes effect. So no slot is requested twice, and data that were sent by other
+/// means are not requested again.
 struct Volumes {
     slot_bits: u64,
     terminals: Vec<Volume>,
