@@ -145,6 +145,27 @@ fn paws_as_in_linux_leaves_a_tick() {
     assert_eq!(script.connection.delivered_bytes(), 2000);
 }
 
+/// A dummy is answered wherever it comes, and moves neither TS.Recent nor what is reported.
+#[test]
+fn a_dummy_overtakes_data_and_is_overtaken() {
+    let mut script = Script::receiver(Settings { timestamps: true, dsack: true, ..settings() });
+    let dummy = |seq, value| Segment {
+        seq,
+        ack: 1,
+        window: 65_535,
+        len: 100,
+        flags: Flags::ACK | Flags::DUMMY,
+        timestamps: Some((value, 0)),
+        ..Segment::default()
+    };
+    assert_eq!(script.handle(dummy(1, 7)), ["ack 1"]);
+    assert_eq!(script.stamped(1, 100, 5), Some(5), "the data that the dummy overtook are no older than others");
+    assert_eq!(script.stamped(101, 100, 8), Some(8));
+    assert_eq!(script.handle(dummy(1, 6)), ["ack 201"], "one that comes last is no duplicate");
+    assert!(script.last.expect("an answer").flags.has(Flags::DUMMY));
+    assert_eq!(script.stamped(201, 100, 9), Some(9));
+}
+
 #[test]
 fn data_beyond_the_window_are_refused() {
     let mut script = Script::receiver(Settings { receive_buffer: units::Bytes::new(4096), ..settings() });

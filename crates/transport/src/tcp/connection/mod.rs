@@ -407,11 +407,11 @@ impl Connection {
     #[inline(never)]
     fn handle_established(&mut self, now: Time, segment: &Segment) {
         let end = segment.end();
+        if segment.flags.of(Flags::RST | Flags::DUMMY | Flags::ACK) != Flags::ACK {
+            return self.handle_rare(now, segment, end);
+        }
         if !self.recv.accepts(now, segment, end) {
             return;
-        }
-        if segment.flags.of(Flags::RST | Flags::DUMMY | Flags::ACK) != Flags::ACK {
-            return self.handle_rare(now, segment);
         }
         if segment.ack > self.send.nxt() {
             return self.recv.acknowledge(); // of something that was never sent: answered, and not looked at further
@@ -454,12 +454,15 @@ impl Connection {
     }
 
     /// A reset, a dummy segment, or one that acknowledges nothing, which RFC 9293 section 3.10.7.4 drops.
+    ///
+    /// Nothing of a dummy is taken: it may come before or after the data that it copies. Its timestamp would make data
+    /// that it overtook look old (PAWS), and it is no duplicate to report.
     #[cold]
-    fn handle_rare(&mut self, now: Time, segment: &Segment) {
-        if segment.flags.has(Flags::RST) {
-            self.give_up();
-        } else if segment.flags.has(Flags::DUMMY) {
+    fn handle_rare(&mut self, now: Time, segment: &Segment, end: u64) {
+        if segment.flags.has(Flags::DUMMY) && !segment.flags.has(Flags::RST) {
             self.handle_dummy(now, segment);
+        } else if self.recv.accepts(now, segment, end) && segment.flags.has(Flags::RST) {
+            self.give_up();
         }
     }
 
