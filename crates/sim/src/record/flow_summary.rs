@@ -204,11 +204,11 @@ flow_columns! {
         "Fast retransmits" dupack_events: u64 = |f| f.counters.dupack_events;
         /// Expiries of the retransmission timer; of QUIC, times of persistent congestion (RFC 9002 section 7.6).
         "Timeouts" rto_events: u64 = |f| f.counters.rto_events;
-        /// Retransmitted segments of which an earlier copy had been, or was later, received: nothing had been lost,
-        /// only late. A copy that the receiver refuses (PAWS) is not received.
+        /// Retransmitted packets with data of which an earlier copy had been, or was later, received: nothing had been
+        /// lost, only late. A copy that the receiver refuses (PAWS) without having its data is not received.
         spurious_retransmissions: u64 = |f| f.record.spurious();
-        /// Acknowledgments that reached the sender while data were outstanding and that repeat acknowledgment number
-        /// and window of the one before, without data, SYN or FIN (RFC 5681 section 2).
+        /// Acknowledgments that reached the sender after data beyond them had been sent and that repeat acknowledgment
+        /// number and window of the one before, without data, SYN or FIN (RFC 5681 section 2).
         "Duplicate acknowledgments" duplicate_acks: u64 = |f| f.record.order.duplicate_acks();
         /// First transmissions that arrived after data that follow theirs, or after a copy of theirs (RFC 4737 section
         /// 3.3). Of other transports than TCP the numbers of packets with data stand for places in them.
@@ -232,9 +232,9 @@ flow_columns! {
         /// Mean time of packets with data from the moment they are sent to their arrival at the receiver's transport:
         /// path, queue, last hop, HARQ and reordering included. Packets that never arrive do not count.
         "Mean one-way delay" one_way_delay_mean_s: Option<f64> = |f| f.record.delay.mean_s();
-        /// The 95th percentile of it; of more than 4096 packets rounded likewise.
+        /// The 95th percentile of it, in whole microseconds; of more than 4096 packets rounded likewise.
         "One-way delay, 95 %" one_way_delay_p95_s: Option<f64> = |f| f.delays_s[0];
-        /// The 99th percentile of it; of more than 4096 packets rounded likewise.
+        /// The 99th percentile of it, in whole microseconds; of more than 4096 packets rounded likewise.
         "One-way delay, 99 %" one_way_delay_p99_s: Option<f64> = |f| f.delays_s[1];
         /// Mean absolute difference between the one-way delays of packets that arrive one after the other: the jitter
         /// of the published studies.

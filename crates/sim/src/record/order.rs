@@ -44,6 +44,10 @@ impl OrderCounter {
     #[inline]
     pub(crate) fn on_answer(&mut self, segment: &Segment) {
         if segment.flags.of(Flags::ACK | Flags::SYN | Flags::FIN | Flags::RST) != Flags::ACK {
+            // A SYN-ACK or a FIN is no duplicate, but what the next one may repeat.
+            if segment.flags.has(Flags::ACK) {
+                self.last = (segment.ack, segment.window);
+            }
             return;
         }
         let this = (segment.ack, segment.window);
@@ -89,6 +93,18 @@ mod tests {
         counter.on_sent(&data(301));
         counter.on_answer(&Segment { len: 1, ..answer(301, 8) });
         assert_eq!(counter.duplicate_acks(), 2, "it carried data");
+    }
+
+    #[test]
+    fn a_first_acknowledgment_repeats_that_of_the_handshake() {
+        for (window, duplicates) in [(9, 1), (8, 0)] {
+            let mut counter = OrderCounter::default();
+            counter.on_answer(&Segment { flags: Flags::SYN | Flags::ACK, ..answer(1, window) });
+            counter.on_sent(&data(1));
+            counter.on_sent(&data(101));
+            counter.on_answer(&answer(1, 9));
+            assert_eq!(counter.duplicate_acks(), duplicates, "{window}");
+        }
     }
 
     #[test]
