@@ -121,6 +121,33 @@ fn the_timer_starts_anew_at_every_acknowledgment() {
     }
 }
 
+/// A controller that moves the window by itself recovers by the rules of the RFCs, by which a measurement ends the
+/// back-off (RFC 6298 section 5).
+#[test]
+fn a_measurement_ends_the_back_off_of_a_controller_by_itself() {
+    for kind in ["bbr", "bbr3", "noordwijk"] {
+        let congestion = serde_json::from_value(serde_json::json!({ "kind": kind })).unwrap();
+        let config = TcpConfig { congestion, profile: Profile::Ns2Linux, ..TcpConfig::default() };
+        let mut script = Script::sender(config.resolve(1500), ms(100), 100 * MSS);
+        script.sends();
+        let rto = script.connection.info().rto;
+        while script.connection.info().backoff < 3 {
+            script.timeout(); // also of bursts
+        }
+        assert_eq!(script.connection.info().rto, rto * 8, "{kind}");
+        // What was sent again measures nothing, new data after it do.
+        for _ in 0..2 {
+            let nxt = script.connection.info().nxt;
+            script.after(100).ack(nxt, &[]);
+            while script.connection.info().unacked == 0 {
+                script.timeout(); // the next burst
+            }
+        }
+        let info = script.connection.info();
+        assert!(info.rto <= rto && info.backoff == 0, "{kind}: {info:?}");
+    }
+}
+
 /// An acknowledgment that was overtaken says nothing, also by its blocks.
 #[test]
 fn an_old_acknowledgment_is_not_looked_at() {

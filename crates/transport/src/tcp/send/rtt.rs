@@ -78,12 +78,9 @@ impl Rtt {
         let Settings { max_rto, timer_tick, .. } = *self.settings;
         let floor = self.least_variance;
         let variance = match &mut self.estimator {
-            Estimator::Ns2(estimator) => {
-                (self.srtt, self.rttvar) = estimator.measured(rtt);
-                let rto = self.srtt + (self.rttvar * 4).max(floor);
-                self.base_rto = round_down(rto, timer_tick).max(self.least_rto).min(max_rto);
-                self.follow_backoff();
-                return;
+            Estimator::Ns2(_) => {
+                self.backoff = 0;
+                return self.estimate_as_ns2(rtt);
             }
             Estimator::Linux(estimator) => {
                 estimator.measured(micros(rtt), micros(floor), una, nxt);
@@ -101,6 +98,26 @@ impl Rtt {
         self.base_rto = round_up(rto, timer_tick).min(max_rto);
         self.rto = self.base_rto;
         self.backoff = 0;
+    }
+
+    /// As [`Rtt::measured`], where the rules of ns-2 say when the back-off ends: a measurement alone does not end it.
+    #[inline(always)]
+    pub(in crate::tcp) fn measured_as_ns2(&mut self, rtt: Duration, una: u64, nxt: u64) {
+        match self.estimator {
+            Estimator::Ns2(_) => self.estimate_as_ns2(rtt.max(TINY)),
+            _ => self.measured(rtt, una, nxt),
+        }
+    }
+
+    /// The estimate of ns-2, with the back-off that there is.
+    #[inline(always)]
+    fn estimate_as_ns2(&mut self, rtt: Duration) {
+        let Settings { max_rto, timer_tick, .. } = *self.settings;
+        let Estimator::Ns2(estimator) = &mut self.estimator else { return };
+        (self.srtt, self.rttvar) = estimator.measured(rtt);
+        let rto = self.srtt + (self.rttvar * 4).max(self.least_variance);
+        self.base_rto = round_down(rto, timer_tick).max(self.least_rto).min(max_rto);
+        self.follow_backoff();
     }
 
     fn follow_backoff(&mut self) {

@@ -233,7 +233,7 @@ impl Sender {
         let echoed = if self.agreed.timestamps { echo_age(now, ack.echo.unwrap_or(0)) } else { None };
         let Some(rtt) = echoed.or(timed) else { return };
         self.rtt.note_min(now, rtt);
-        self.rtt.measured(rtt, una, self.board.nxt());
+        self.rtt.measured_as_ns2(rtt, una, self.board.nxt());
     }
 
     /// Tells the controller, which opens the window outside of a recovery.
