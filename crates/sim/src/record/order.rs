@@ -43,15 +43,8 @@ impl OrderCounter {
     /// it has none itself, SYN and FIN are off, and acknowledgment and window are those of the one before.
     #[inline]
     pub(crate) fn on_answer(&mut self, segment: &Segment) {
-        if segment.flags.of(Flags::ACK | Flags::SYN | Flags::FIN | Flags::RST) != Flags::ACK {
-            // A SYN-ACK or a FIN is no duplicate, but what the next one may repeat.
-            if segment.flags.has(Flags::ACK) {
-                self.last = (segment.ack, segment.window);
-            }
-            return;
-        }
-        let this = (segment.ack, segment.window);
-        if segment.len == 0 && self.last == this && self.sent_end > segment.ack {
+        let this = (segment.ack, segment.window); // also of a SYN-ACK or a FIN: the next one may repeat it
+        if self.last == this && segment.len == 0 && self.sent_end > segment.ack && is_plain(segment) {
             self.duplicate_acks += 1;
         }
         self.last = this;
@@ -66,6 +59,11 @@ impl OrderCounter {
     pub(crate) fn reordered(&self) -> u64 {
         self.reordered
     }
+}
+
+/// Whether a segment acknowledges, and neither opens nor ends the connection.
+fn is_plain(segment: &Segment) -> bool {
+    segment.flags.of(Flags::ACK | Flags::SYN | Flags::FIN | Flags::RST) == Flags::ACK
 }
 
 #[cfg(test)]
