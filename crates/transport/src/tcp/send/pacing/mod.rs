@@ -160,7 +160,8 @@ impl Sender {
         let (allowed, all) = (u64::from(room) * mss, u64::from(window.size) * mss);
         let limit = allowed.min(usable);
         let whole = all.min(self.peer.usable(self.board.una()));
-        if limit >= whole / u64::from(self.settings.offload_divisor) {
+        // At least such a part of it, rounded down.
+        if (limit + 1) * u64::from(self.settings.offload_divisor) > whole {
             return None;
         }
         let front = self.board.front()?;
