@@ -175,3 +175,59 @@ def test_the_attenuation_is_one_users(users: int, label: str) -> None:
     assert figure is not None
     assert figure.axes[0].get_ylabel() == label
     assert ("all users" in figure.note) == (users > 1)
+
+
+MOVING = """
+duration = "5 s"
+[path]
+kind = "constellation"
+constellation = "starlink-shell-1"
+source = { latitude = "43.6 deg", longitude = "1.4 deg" }
+user = { latitude = "44 deg", longitude = "3 deg" }
+[channel]
+kind = "lms"
+environment = "open"
+carrier = "2.2 GHz"
+[channel.link_budget]
+eirp = "28 dBW"
+figure_of_merit = "-12 dB/K"
+symbol_rate = "25 MHz"
+range = "orbit"
+[last_hop]
+rate = "50 Mbit/s"
+delay = "10 ms"
+[[flows]]
+transport = "udp"
+traffic = "voice"
+"""
+
+
+@pytest.mark.parametrize(
+    ("changes", "signal"),
+    [
+        ({}, "Attenuation"),
+        ({"channel.link_budget.range": "900 km"}, "SNR"),
+        ({"channel.link_budget.range": "900 km", "channel.link_budget.rain": "RAIN"}, "SNR"),
+        (
+            {
+                "channel.link_budget.range": "900 km",
+                "channel.link_budget.rain": "RAIN",
+                "channel.elevation": "orbit",
+            },
+            "Attenuation",
+        ),
+    ],
+)
+def test_a_timeline_has_an_snr_where_the_line_of_sight_has_one_level(
+    changes: dict[str, object], signal: str, tmp_path: Path
+) -> None:
+    (tmp_path / "rain.csv").write_text("10,8\n90,1\n")
+    (tmp_path / "moving.toml").write_text(MOVING)
+    rain = {"kind": "by-elevation", "file": "rain.csv"}
+    given = {key: rain if value == "RAIN" else value for key, value in changes.items()}
+
+    figure = plots.timeline(to.Scenario.load(tmp_path / "moving.toml").replace(given).run())
+
+    assert figure is not None
+    assert figure.axes[-1].get_ylabel().startswith(signal)
+    assert ("snr_db" in plots.numbers(figure).columns) == (signal == "SNR")
