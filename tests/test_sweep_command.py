@@ -232,6 +232,8 @@ def test_an_interval_ends_with_the_scale() -> None:
     assert metrics.scale_of("100 * avg(loss_ratio)") == (0.0, 100.0)
     assert metrics.scale_of('max("access.plr")') == (0.0, 1.0)
     assert metrics.scale_of("avg(rebuffers)") == (0.0, None), "a count"
+    assert metrics.scale_of("avg(steady_goodput_bps) / 1e6") == (0.0, None), "of the series"
+    assert metrics.scale_of("avg(steady_attenuation_db)") == (None, None), "a gain is below 0"
     assert metrics.scale_of("avg(qoe)") == (None, None)
     assert metrics.scale_of("sum(goodput_bps) / 1e6") == (0.0, None)
     assert metrics.scale_of("avg(mos) - 1") == (None, None)

@@ -24,8 +24,12 @@ class Table(dict[str, Any]):
 
     @cached_property
     def scales(self) -> dict[str, tuple[float | None, float | None]]:
-        """The least and the most of a key of the summary, by path; None where it has no end."""
-        return {path: tuple(line["scale"]) for path, line in _keys("", self["summary"])}
+        """The least and the most of a key of the summary, by path; None where it has no end.
+
+        A sweep's averages of the series have those of its columns.
+        """
+        averages = {f"steady_{line['name']}": tuple(line["scale"]) for line in self["series"]}
+        return {path: tuple(line["scale"]) for path, line in _keys("", self["summary"])} | averages
 
 
 @cache
