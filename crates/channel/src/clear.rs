@@ -104,6 +104,10 @@ impl ChannelModel for ClearModel {
     fn reference_snr(&self) -> Option<Db> {
         Some(self.sight.snr.mean()).filter(|&snr| snr < CLEAR)
     }
+
+    fn reference_varies(&self) -> bool {
+        self.sight.snr.varies()
+    }
 }
 
 struct ClearChannel<L> {

@@ -127,6 +127,10 @@ impl ChannelModel for HeldModel {
         self.model.reference_snr()
     }
 
+    fn reference_varies(&self) -> bool {
+        self.model.reference_varies()
+    }
+
     fn doppler_hz(&self) -> Option<f64> {
         self.model.doppler_hz()
     }

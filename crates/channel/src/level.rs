@@ -143,6 +143,11 @@ impl Snr {
         }
     }
 
+    /// Whether it changes with the satellite.
+    pub(crate) fn varies(&self) -> bool {
+        matches!(self, Snr::Over(_))
+    }
+
     /// A boxed reader of the levels of Es/N0 for one user.
     pub(crate) fn cursor(&self) -> Box<dyn Level> {
         match self {

@@ -136,6 +136,11 @@ pub trait ChannelModel: Send + Sync + fmt::Debug {
         None
     }
 
+    /// Whether the Es/N0 of a line of sight changes in the run: [`ChannelModel::reference_snr`] is a mean.
+    fn reference_varies(&self) -> bool {
+        false
+    }
+
     /// The maximum Doppler shift in hertz; `None` if the user does not move.
     fn doppler_hz(&self) -> Option<f64> {
         None

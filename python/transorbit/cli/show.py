@@ -326,7 +326,8 @@ def _last_hop(hop: dict[str, Any], channel: dict[str, Any]) -> Iterator[Fact]:
     busy = f"{100 * hop['utilisation']:.1f} % busy{efficiency}"
     yield "last hop", f"{counted(hop['offered_packets'], 'packet')} offered{lost}{marked}; {busy}"
     harq, snr = hop["harq"], channel["reference_snr_db"]
-    channel_words = [] if snr is None else [f"Es/N0 {snr:.1f} dB in a line of sight"]
+    mean = " on average" if channel["reference_varies"] else ""
+    channel_words = [] if snr is None else [f"Es/N0 {snr:.1f} dB in a line of sight{mean}"]
     if len(harq["decoded_after"]) == 1 and harq["failed"]:
         channel_words.append(f"{harq_failed(harq)} of the packets lost")
     if channel_words:

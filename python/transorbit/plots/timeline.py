@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -19,8 +18,6 @@ if TYPE_CHECKING:
 
     from transorbit.plots.given import Result
 
-# What follows the satellite that serves.
-_ORBIT = "orbit"
 # More points of time than a page can show are averaged.
 _POINTS = 700
 
@@ -61,8 +58,9 @@ def timeline(
     ]
     if not panels:
         return None
-    reference = (result.numbers.get("channel") or {}).get("reference_snr_db")
-    if reference is not None and "attenuation_db" in series.columns and not _sight_moves(result.scenario_toml):
+    channel = result.numbers.get("channel") or {}
+    reference = None if channel.get("reference_varies") else channel.get("reference_snr_db")
+    if reference is not None and "attenuation_db" in series.columns:
         series = series.with_columns(snr_db=reference - pl.col("attenuation_db"))
     usual = heading.of_run(f"{result.title}: {named(chosen)}", result)
     title = usual if title is None else title
@@ -81,15 +79,6 @@ def _flow(result: Result, wanted: int | None) -> dict[str, Any]:
     if not candidate_flows:
         raise ScenarioError(f"flow: there is no flow {wanted}: 0 to {len(flows) - 1}")
     return dict(candidate_flows[0])
-
-
-def _sight_moves(scenario_toml: str) -> bool:
-    """Whether a link budget follows the satellite, so that the run's reference is a mean."""
-    channel = tomllib.loads(scenario_toml).get("channel", {})
-    budget = channel.get("link_budget", {})
-    # A table of rain goes by the elevation.
-    rains = "file" in budget.get("rain", {}) and channel.get("elevation", _ORBIT) == _ORBIT
-    return budget.get("range") == _ORBIT or rains
 
 
 def _says_something(column: pl.Series) -> bool:

@@ -101,7 +101,8 @@ const PANELS: Panel[] = [
   {
     id: 'snr', title: 'Signal to noise, and fade', unit: 'dB',
     lines: (series, { summary }, flow) => {
-      const reference = summary.channel.reference_snr_db;
+      // A mean tells nothing of an instant.
+      const reference = summary.channel.reference_varies ? null : summary.channel.reference_snr_db;
       const fade = series.of('attenuation_db', flow);
       if (!fade?.some((attenuation) => attenuation !== 0)) return [];
       if (reference === null || reference === undefined) return [['fade', fade]];

@@ -48,7 +48,7 @@ export interface Summary {
   events: number;
   warnings: string[];
   flows: FlowSummary[];
-  channel: { kind: string; reference_snr_db: number | null };
+  channel: { kind: string; reference_snr_db: number | null; reference_varies: boolean };
   conservation: { dropped_by_reason: Record<string, number> } & Record<string, unknown>;
   [key: string]: unknown;
 }

@@ -236,6 +236,10 @@ impl<S: Site> ChannelModel for FadingModel<S> {
         Some(self.sight.snr.mean())
     }
 
+    fn reference_varies(&self) -> bool {
+        self.sight.snr.varies()
+    }
+
     fn doppler_hz(&self) -> Option<f64> {
         Some(self.motion.doppler_hz)
     }

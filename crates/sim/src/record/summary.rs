@@ -172,6 +172,8 @@ report! {
         /// Es/N0 of an unobstructed line of sight; where a link budget follows the orbit, the mean of its decibels
         /// while a satellite served. `null` without noise.
         reference_snr_db: Option<f64>,
+        /// Whether that Es/N0 changes in the run, so that `reference_snr_db` is a mean.
+        reference_varies: bool,
         /// The carrier; `null` if the channel has none.
         carrier_hz: Option<f64>,
     }

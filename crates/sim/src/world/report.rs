@@ -105,6 +105,7 @@ impl World {
             channel: ChannelSummary {
                 kind: config.channel.kind(),
                 reference_snr_db: place.reference_snr.map(Db::get),
+                reference_varies: plan.model.reference_varies(),
                 carrier_hz: place.carrier.map(Frequency::as_hz),
             },
             events: self.under.ledger.recorder.events(conservation.created),
