@@ -8,7 +8,7 @@ use pyo3::types::{PyFloat, PyTuple};
 use sim::congestion::{self, AckSample, Answer, Control, MOST_SEGMENTS, MakeControl, Needs, Start, View};
 use units::{BitRate, Duration, Time};
 
-use crate::script::{Raised, refuse_uncalled, shortened};
+use crate::script::{Raised, needed, shortened};
 
 /// An acknowledgment that brought news, as a controller in Python sees it. Counts are in segments, times in seconds.
 /// One object for all samples of a connection: what is to be kept is to be copied.
@@ -433,8 +433,8 @@ const NONE: AckSample = AckSample {
     mss: 0,
 };
 
-/// All that are called.
-const METHODS: [&str; 6] = ["on_ack", "on_congestion", "on_event", "on_start", "pacing_rate", "poll_timeout"];
+/// The methods that are called beside `on_ack`.
+const OTHERS: [&str; 5] = ["on_congestion", "on_event", "on_start", "pacing_rate", "poll_timeout"];
 
 const WINDOW: &str = "a window in segments is expected, a number from 0 to 1e9, or None to leave it as it is";
 const THRESHOLD: &str = "a slow start threshold in segments is expected, a number from 0, or None for half";
@@ -446,10 +446,7 @@ impl Controller {
         let class = object.get_type().qualname()?.to_string();
         let method = |name: &str| object.getattr_opt(name).map(|method| method.map(Bound::unbind));
         let set = |name: &str| object.getattr_opt(name)?.map_or(Ok(false), |value| value.is_truthy());
-        let on_ack = method("on_ack")?.ok_or_else(|| {
-            PyTypeError::new_err(format!("a controller needs a method on_ack(ack), {class} has none"))
-        })?;
-        refuse_uncalled(object, "a controller", &METHODS)?;
+        let on_ack = needed(object, "a controller", "on_ack(ack)", &OTHERS)?;
         let (on_event, poll_timeout, pacing_rate) =
             (method("on_event")?, method("poll_timeout")?, method("pacing_rate")?);
         if poll_timeout.is_some() && on_event.is_none() {

@@ -6,7 +6,7 @@ use pyo3::types::PyList;
 use sim::{Choose, QueueState};
 use units::Time;
 
-use crate::script::{Raised, refuse_uncalled, shortened};
+use crate::script::{Raised, needed, shortened};
 
 /// A user's queue as a scheduler in Python sees it. Only users with packets that may be sent now are included.
 #[pyclass(module = "transorbit", frozen, get_all)]
@@ -43,14 +43,9 @@ pub(crate) struct Selector {
 
 impl Selector {
     /// # Errors
-    /// The object has no `select`.
+    /// As [`needed`].
     pub(crate) fn new(scheduler: &Bound<'_, PyAny>, raised: Raised) -> PyResult<Selector> {
-        let select = scheduler.getattr("select").map_err(|_| {
-            let class = scheduler.get_type().qualname().map_or_else(|_| "it".to_owned(), |name| name.to_string());
-            PyTypeError::new_err(format!("a scheduler needs a method select(queues, now), {class} has none"))
-        })?;
-        refuse_uncalled(scheduler, "a scheduler", &["select"])?;
-        Ok(Selector { select: select.unbind(), raised })
+        Ok(Selector { select: needed(scheduler, "a scheduler", "select(queues, now)", &[])?, raised })
     }
 
     fn ask(&self, py: Python<'_>, now: Time, queues: &[QueueState]) -> PyResult<Option<u32>> {

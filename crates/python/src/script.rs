@@ -51,19 +51,25 @@ impl Raised {
     }
 }
 
-/// Refuses an object with a method `on_…` that is none of the `called` ones: it is a slip, and nobody would call it.
+/// The method with this `signature`, which an object has to have; `others` are those that it may have. One more method
+/// `on_…` is refused: it is a slip, and nobody would call it.
 ///
 /// # Errors
-/// There is one; or the object does not tell its attributes.
-pub(crate) fn refuse_uncalled(object: &Bound<'_, PyAny>, noun: &str, called: &[&str]) -> PyResult<()> {
-    let names: Vec<String> = object.dir()?.extract()?;
-    match names.iter().find(|name| name.starts_with("on_") && !called.contains(&name.as_str())) {
+/// The method is missing; there is one more; or the object does not tell its attributes.
+pub(crate) fn needed(object: &Bound<'_, PyAny>, noun: &str, signature: &str, others: &[&str]) -> PyResult<Py<PyAny>> {
+    let class = object.get_type().qualname()?;
+    let name = signature.split('(').next().unwrap_or(signature);
+    let missing = || PyTypeError::new_err(format!("{noun} needs a method {signature}, {class} has none"));
+    let method = object.getattr_opt(name)?.ok_or_else(missing)?;
+    let called = [&[name], others].concat();
+    let attributes: Vec<String> = object.dir()?.extract()?;
+    match attributes.iter().find(|attribute| attribute.starts_with("on_") && !called.contains(&attribute.as_str())) {
         Some(uncalled) => {
-            let (class, called) = (object.get_type().qualname()?, called.join(", "));
+            let called = called.join(", ");
             let told = format!("{class}.{uncalled} would not be called: the methods of {noun} are {called}");
             Err(PyTypeError::new_err(told))
         }
-        None => Ok(()),
+        None => Ok(method.unbind()),
     }
 }
 

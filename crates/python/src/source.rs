@@ -7,7 +7,7 @@ use pyo3::prelude::*;
 use sim::{Act, Action, Acts, End, MakeProgram, Program, ProgramStart, Service};
 use units::{Bytes, Time};
 
-use crate::script::{Raised, refuse_uncalled, shortened};
+use crate::script::{Raised, needed, shortened};
 
 /// The connections of one user's application, by which a source in Python acts.
 #[pyclass(module = "transorbit")]
@@ -134,14 +134,11 @@ struct Caller {
 impl Caller {
     fn new(object: &Bound<'_, PyAny>, start: ProgramStart, raised: Raised) -> PyResult<Caller> {
         let class = object.get_type().qualname()?.to_string();
-        let on_timeout = object.getattr_opt("on_timeout")?.ok_or_else(|| {
-            PyTypeError::new_err(format!("a source needs a method on_timeout(app, now), {class} has none"))
-        })?;
-        refuse_uncalled(object, "a source", &["on_timeout", "on_delivered"])?;
+        let on_timeout = needed(object, "a source", "on_timeout(app, now)", &["on_delivered"])?;
         let acts = Acts::new(Service::ByteStream, 1, 0);
         Ok(Caller {
             class,
-            on_timeout: on_timeout.unbind(),
+            on_timeout,
             on_delivered: object.getattr_opt("on_delivered")?.map(Bound::unbind),
             app: Py::new(object.py(), App { acts, start, called: false })?,
             raised,

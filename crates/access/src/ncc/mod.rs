@@ -420,9 +420,9 @@ impl Ncc {
             Base::Rate(billionths) => billionths as f64 / BILLION as f64,
             Base::Share => 0.0,
         };
-        let round_trip_frames = delay.as_secs_f64() / self.frame.duration.as_secs_f64();
+        let frames_until_effect = delay.as_secs_f64() / self.frame.duration.as_secs_f64();
         let (granted, base_until_effect_bits) = match self.terminals[terminal].state {
-            TerminalState::Connected => (u64::from(self.terminals[terminal].granted), base_bits * round_trip_frames),
+            TerminalState::Connected => (u64::from(self.terminals[terminal].granted), base_bits * frames_until_effect),
             TerminalState::Idle | TerminalState::Asked => (0, 0.0),
         };
         Need {
@@ -430,7 +430,7 @@ impl Ncc {
             arrived_bits: backlog.arrived_bits,
             base_bits,
             base_until_effect_bits,
-            round_trip_frames,
+            frames_until_effect,
         }
     }
 }

@@ -66,5 +66,5 @@ pub struct Need {
     /// Data that its base rate sends until a request takes effect, in bits: none before the terminal is connected.
     pub base_until_effect_bits: f64,
     /// Frames until a request takes effect.
-    pub round_trip_frames: f64,
+    pub frames_until_effect: f64,
 }

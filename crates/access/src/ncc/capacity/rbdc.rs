@@ -134,7 +134,7 @@ impl Demand for RateRequests {
         let frames = self.request_frames as f64;
         terminal.arrival += self.weight * (arrived / frames - terminal.arrival);
         let expected = terminal.outstanding as f64 * (1.0 - terminal.shortfall);
-        let growth = terminal.arrival * need.round_trip_frames - need.base_until_effect_bits;
+        let growth = terminal.arrival * need.frames_until_effect - need.base_until_effect_bits;
         let uncovered = (need.slots * self.slot_bits) as f64 + growth - expected;
         let urgency = if uncovered > 0.0 { self.urgency } else { 1.0 };
         let bits = terminal.arrival + urgency * uncovered / frames - need.base_bits;

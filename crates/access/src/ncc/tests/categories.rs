@@ -14,7 +14,7 @@ fn frames(demand: &mut dyn Demand, count: usize) -> Vec<u64> {
 
 fn need(slots: u64, arrived_slots: u64) -> Need {
     let arrived_bits = 920 * arrived_slots;
-    Need { slots, arrived_bits, base_bits: 0.0, base_until_effect_bits: 0.0, round_trip_frames: 0.0 }
+    Need { slots, arrived_bits, base_bits: 0.0, base_until_effect_bits: 0.0, frames_until_effect: 0.0 }
 }
 
 /// RBDC that requests the latest arrivals and the whole uncovered backlog.
@@ -56,7 +56,7 @@ fn a_rate_is_that_of_arrivals_and_part_of_what_will_wait_uncovered() {
     assert_eq!(slow.request(0, &need(20, 0)), Some(2 * 920));
     assert_eq!(slow.request(0, &need(22, 0)), Some(2 * 920)); // two of 22 are in flight
     // Five arrive in a frame, and five more before the request of the frame before takes effect.
-    let growing = |slots, arrived| Need { round_trip_frames: 1.0, ..need(slots, arrived) };
+    let growing = |slots, arrived| Need { frames_until_effect: 1.0, ..need(slots, arrived) };
     let mut steady = rates(at_once());
     assert_eq!(steady.request(0, &growing(0, 5)), Some((5 + 5) * 920));
     assert_eq!(steady.request(0, &growing(5, 10)), Some(5 * 920)); // ten wait or arrive, ten are in flight
@@ -69,7 +69,7 @@ fn a_rate_is_that_of_arrivals_and_part_of_what_will_wait_uncovered() {
     let sent = |frames| Need {
         base_bits: 2.0 * 920.0,
         base_until_effect_bits: frames * 2.0 * 920.0,
-        round_trip_frames: 6.0,
+        frames_until_effect: 6.0,
         ..need(0, 5)
     };
     assert_eq!(rates(at_once()).request(0, &sent(6.0)), Some((3 + 6 * 3) * 920));

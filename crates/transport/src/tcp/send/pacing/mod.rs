@@ -160,7 +160,7 @@ impl Sender {
         let (allowed, all) = (u64::from(room) * mss, u64::from(window.size) * mss);
         let limit = allowed.min(usable);
         let whole = all.min(self.peer.usable(self.board.una()));
-        // At least such a part of it, rounded down.
+        // `limit` is at least `whole` over the divisor, rounded down.
         if (limit + 1) * u64::from(self.settings.offload_divisor) > whole {
             return None;
         }
