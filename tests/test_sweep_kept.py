@@ -43,7 +43,7 @@ def test_a_point_that_fails_is_recorded_and_the_others_go_on(tmp_path: Path) -> 
     assert again.runs.drop("created").equals(result.runs.drop("created"))
 
 
-def test_a_run_that_fails_on_the_way_is_recorded() -> None:
+def test_a_run_that_fails_after_its_start_is_recorded() -> None:
     @to.scheduler("sweep-breaks")
     class Breaks:
         def select(self, queues: list[to.Queue], now: float) -> int:

@@ -78,7 +78,7 @@ def test_every_reliability_scheme_carries_downloads(harq: str) -> None:
     changes = {"duration": "3 s", "flows.0.count": 5, "last_hop.harq": {"kind": harq}, "channel.reference_snr": "13 dB"}
     summary = base.replace(changes).run().summary
     harq_counters = summary["last_hop"]["harq"]
-    under_way = harq_counters["started"] - sum(harq_counters["decoded_after"]) - harq_counters["failed"]
-    assert 0 <= under_way <= summary["last_hop"]["in_flight"]
+    undecided = harq_counters["started"] - sum(harq_counters["decoded_after"]) - harq_counters["failed"]
+    assert 0 <= undecided <= summary["last_hop"]["in_flight"]
     if harq != "none":  # uncoded, whole packets hardly ever cross a shadowed channel
         assert sum(flow["delivered_bytes"] for flow in summary["flows"]) > 10_000

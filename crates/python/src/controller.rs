@@ -433,7 +433,7 @@ const NONE: AckSample = AckSample {
     mss: 0,
 };
 
-/// The methods that are called beside `on_ack`.
+/// The methods that are called beside `on_ack`, in the order in which `new` takes them.
 const OTHERS: [&str; 5] = ["on_congestion", "on_event", "on_start", "pacing_rate", "poll_timeout"];
 
 const WINDOW: &str = "a window in segments is expected, a number from 0 to 1e9, or None to leave it as it is";
@@ -444,16 +444,16 @@ impl Controller {
     fn new(object: &Bound<'_, PyAny>, start: &Start, raised: Raised) -> PyResult<Controller> {
         let py = object.py();
         let class = object.get_type().qualname()?.to_string();
-        let method = |name: &str| object.getattr_opt(name).map(|method| method.map(Bound::unbind));
+        let [on_congestion, on_event, on_start, pacing_rate, poll_timeout] =
+            OTHERS.map(|name| object.getattr_opt(name).map(|method| method.map(Bound::unbind)));
         let set = |name: &str| object.getattr_opt(name)?.map_or(Ok(false), |value| value.is_truthy());
         let on_ack = needed(object, "a controller", "on_ack(ack)", &OTHERS)?;
-        let (on_event, poll_timeout, pacing_rate) =
-            (method("on_event")?, method("poll_timeout")?, method("pacing_rate")?);
+        let (on_event, poll_timeout, pacing_rate) = (on_event?, poll_timeout?, pacing_rate?);
         if poll_timeout.is_some() && on_event.is_none() {
             let told = format!("{class}.poll_timeout needs a method on_event(event), which is told of that time");
             return Err(PyTypeError::new_err(told));
         }
-        if let Some(on_start) = method("on_start")? {
+        if let Some(on_start) = on_start? {
             let limit = Some(start.counting_limit).filter(|limit| *limit != u32::MAX);
             let Start { mss, window, entropy, .. } = *start;
             on_start.call1(py, (Connection { mss, window, counting_limit: limit, seed: entropy },))?;
@@ -472,7 +472,7 @@ impl Controller {
         Ok(Controller {
             class,
             on_ack,
-            on_congestion: method("on_congestion")?,
+            on_congestion: on_congestion?,
             on_event,
             pacing_rate,
             poll_timeout,

@@ -56,7 +56,8 @@ def add(made: Page, summary: dict[str, Any]) -> None:
 def _of_channel(channel: dict[str, Any]) -> Iterator[tuple[str, object]]:
     yield "Channel", channel["kind"]
     if channel["reference_snr_db"] is not None:
-        yield "Es/N0 in a line of sight (dB)", number(channel["reference_snr_db"], 4)
+        mean = ", mean" if channel["reference_varies"] else ""
+        yield f"Es/N0 in a line of sight (dB{mean})", number(channel["reference_snr_db"], 4)
     if channel["carrier_hz"] is not None:
         yield "Carrier (GHz)", number(channel["carrier_hz"] / 1e9, 5)
 
