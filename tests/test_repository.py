@@ -109,7 +109,7 @@ def test_nothing_tracked_depends_on_one_machine() -> None:
 
 
 def identifiers(path: Path) -> set[str]:
-    """The identifiers of a file of Rust, Python or TypeScript: words in lower case, with `_` around and between them."""
+    """The identifiers of a file of code: words in lower case, with `_` around and between them."""
     text = path.read_text(encoding="utf-8")
     if path.suffix == ".py":
         tokens = tokenize.generate_tokens(io.StringIO(text).readline)

@@ -82,6 +82,19 @@ def test_the_table_says_of_how_many_runs_a_mean_is(here: Path, command: Callable
     assert note == "in parentheses: how many runs have a value, where others of the point have none"
 
 
+def test_an_axis_without_effect_is_warned_of() -> None:
+    """Also where some runs failed; not where a metric depends on it, and not where no two runs can be compared."""
+    interval = {"name": "step", "key": "record.interval", "values": ["100 ms", "50 ms"]}
+    told = "axis step has no effect: packets and metrics are the same for all of its values"
+    assert lab(axes=[RATES, interval]).run().warnings == [told]
+    congestion = {"name": "tcp", "key": "flows.0.transport.congestion", "values": ["cubic", "nonsense"]}
+    assert lab(axes=[congestion, interval]).run().warnings[1:] == [told]
+
+    steps = {"steps": "1000 / step"}
+    assert lab(axes=[interval], metrics=steps).run().warnings == []
+    assert lab(axes=[{**interval, "values": ["50 ms"]}]).run().warnings == []
+
+
 def test_a_run_that_failed_is_warned_of() -> None:
     congestion = {"name": "tcp", "key": "flows.0.transport.congestion", "values": ["cubic", "nonsense"]}
     result = lab(axes=[RATES, congestion], replications=2).run()

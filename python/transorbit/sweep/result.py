@@ -174,6 +174,7 @@ class SweepResult:
             *self._imprecise(),
             *self._left_out(),
             *self._too_short(),
+            *self._without_effect(),
         ]
 
     def _failures(self) -> list[str]:
@@ -244,6 +245,20 @@ class SweepResult:
             f"warm_up: MSER-5 leaves out half the series or more of {len(short)} of {len(self.flows)} flows, "
             f"the first at {self._place(short.row(0, named=True))}: the run is too short to tell where its warm-up ends"
         ]
+
+    def _without_effect(self) -> list[str]:
+        """The axes upon which neither packets nor metrics depend: runs with the same seed have the same of both."""
+        import polars as pl
+
+        ok = self.runs.filter(pl.col("status") == "ok")
+        told = []
+        for axis in self.axes:
+            others = ["seed", *(each.name for each in self.axes if each is not axis)]
+            compared = ok.group_by(others).agg(pl.col("digest", *self.metrics).n_unique(), runs=pl.len())
+            compared = compared.filter(pl.col("runs") == len(axis.values)).drop("runs", *others)
+            if len(axis.values) > 1 and not compared.is_empty() and compared.max_horizontal().max() == 1:
+                told.append(f"axis {axis.name} has no effect: packets and metrics are the same for all of its values")
+        return told
 
     def _place(self, row: dict[str, Any]) -> str:
         return ", ".join(axis.place(row[axis.name]) for axis in self.axes) or "the only point"
