@@ -292,8 +292,8 @@ impl<'a> Epochs<'a> {
     fn trace(mut self, duration: Duration) -> DelayTrace {
         let step = STEP.as_secs_f64();
         let correlation = libm::exp(-step * 1e3 / self.of.deviation_correlation_ms);
-        let (mut points, mut rates) = (Vec::new(), Vec::new());
-        let (mut boundary, mut silent_until) = (Time::from_secs_f64(self.first), Time::ZERO);
+        let (mut points, mut rates) = (Points::default(), Vec::new());
+        let mut boundary = Time::from_secs_f64(self.first);
         let (epoch, end) = (Duration::from_secs_f64(self.of.epoch_s), Time::ZERO + duration);
         let (mut now, mut of_epoch) = (Time::ZERO, None);
         rates.push((now, self.rate));
@@ -301,7 +301,7 @@ impl<'a> Epochs<'a> {
             let is_boundary = now == boundary;
             let burst = if is_boundary {
                 // The level before holds up to the boundary.
-                push(&mut points, now, Some(self.delay()), silent_until);
+                points.push(now, self.delay());
                 self.begin();
                 rates.push((now, self.rate));
                 boundary += epoch;
@@ -313,25 +313,44 @@ impl<'a> Epochs<'a> {
                 self.burst(self.of.bursts_per_s * step)
             };
             let burst = of_epoch.take_if(|burst| burst.0 <= now).map(|burst| burst.1).or(burst);
-            push(&mut points, now, Some(self.delay()), silent_until);
-            if let Some(lasts) = burst.filter(|_| now >= silent_until) {
-                silent_until = now + lasts;
-                points.push(DelayPoint { at: now, delay: None, last_link: None });
-                points.push(DelayPoint { at: silent_until, delay: Some(self.delay()), last_link: None });
+            points.push(now, self.delay());
+            if let Some(lasts) = burst {
+                points.outage(now, lasts);
             }
             let next = now + STEP;
             now = if now < boundary && boundary <= next { boundary } else { next };
         }
         rates.retain(|_| !self.of.rate_mbps.is_empty());
         let rates = rates.into_iter().map(|(at, z)| (at, quantile(&self.of.rate_mbps, z))).collect();
-        DelayTrace::build(points, Vec::new(), Vec::new()).measured_with(self.of.measured(rates), None)
+        DelayTrace::build(points.drawn, Vec::new(), Vec::new()).measured_with(self.of.measured(rates), None)
     }
 }
 
-/// Adds a point of the delay, unless the path is silent after an epoch.
-fn push(points: &mut Vec<DelayPoint>, at: Time, delay: Option<Duration>, silent_until: Time) {
-    if at >= silent_until {
-        points.push(DelayPoint { at, delay, last_link: None });
+/// The points of the drawn delay.
+#[derive(Default)]
+struct Points {
+    drawn: Vec<DelayPoint>,
+    /// The end of the outage that is drawn last, until there is a delay after it.
+    outage_end: Option<Time>,
+}
+
+impl Points {
+    /// The delay at `at`, which is heard of no more where an outage lasts; it holds from the end of one before.
+    fn push(&mut self, at: Time, delay: Duration) {
+        if self.outage_end.is_some_and(|end| at < end) {
+            return;
+        }
+        for at in self.outage_end.take().into_iter().chain([at]) {
+            self.drawn.push(DelayPoint { at, delay: Some(delay), last_link: None });
+        }
+    }
+
+    /// An outage begins, unless one lasts.
+    fn outage(&mut self, at: Time, lasts: Duration) {
+        if self.outage_end.is_none() {
+            self.drawn.push(DelayPoint { at, delay: None, last_link: None });
+            self.outage_end = Some(at + lasts);
+        }
     }
 }
 
@@ -449,6 +468,28 @@ mod tests {
         for epoch in 1..39 {
             let begin = 12.0 + 15.0 * f64::from(epoch);
             assert!(at(begin + 0.05).is_none() && at(begin + 0.31).is_some() && at(begin - 0.01).is_some(), "{begin}");
+        }
+    }
+
+    /// Within an outage over its begin an epoch's level is not seen; after it no other is.
+    #[test]
+    fn an_outage_over_the_begin_of_an_epoch_ends_at_its_level() {
+        let parameters = Parameters {
+            deviation: vec![0.0, 0.0],
+            burst_at_epoch: 1.0,
+            burst_after_s: 14.98,
+            bursts_per_s: 0.0,
+            burst_ms: vec![107.0, 107.0],
+            ..model("seattle-2023").unwrap()
+        };
+        let path = StarlinkPath { read: Some(parameters), ..StarlinkPath::default() };
+        let trace = trace(&path, 600);
+        let at = |seconds: f64| trace.delay(Time::from_secs_f64(seconds));
+        for epoch in 1..39 {
+            let begin = 12.0 + 15.0 * f64::from(epoch);
+            assert!(at(begin - 0.021).is_some() && at(begin).is_none() && at(begin + 0.08).is_none(), "{begin}");
+            let level = at(begin + 5.0);
+            assert!(level.is_some() && at(begin + 0.088) == level && at(begin + 0.095) == level, "{begin}");
         }
     }
 
