@@ -82,6 +82,9 @@ CASES = [
     Case("2,000 web requests, DVB-RCS2, CRDSA-3, 20 s", "dvbrcs2-web.toml", []),
 ]
 RUNS = 5
+# Two cases by the begin of their names, and how many times the first's CPU per packet the second may take.
+FEW_AND_MANY = ("100 flows", "1,000 flows")
+MOST_TIMES = 1.2
 
 
 @dataclass
@@ -167,12 +170,27 @@ def scenarios() -> list[str]:
     for case, runs in zip(CASES, zip(*rounds, strict=True), strict=True):
         lines.append(row(case, [own for own, _ in runs], [other for _, other in runs if other]))
         print(lines[-1], flush=True)
+    few, many = (next(n for n, case in enumerate(CASES) if case.name.startswith(flows)) for flows in FEW_AND_MANY)
+    ratio = statistics.median(cpu_per_packet(*runs[many][0]) / cpu_per_packet(*runs[few][0]) for runs in rounds)
+    times = f"{ratio:.2f} times that of {FEW_AND_MANY[0]} ({MOST_TIMES} asked)"
+    lines += ["", f"CPU per packet of {FEW_AND_MANY[1]}: {times}."]
+    print(lines[-1], flush=True)
     return lines
+
+
+def received(printed: str) -> int:
+    """The packets that arrived with data in a run."""
+    return sum(flow["received_packets"] for flow in json.loads(printed)["flows"])
+
+
+def cpu_per_packet(measured: Measured, printed: str) -> float:
+    """CPU seconds for each packet that arrived with data."""
+    return measured.cpu_s / received(printed)
 
 
 def row(case: Case, own: list[tuple[Measured, str]], other: list[tuple[Measured, str]]) -> str:
     """A line of the table, from the runs of one case and those of ns-2."""
-    packets = sum(flow["received_packets"] for flow in json.loads(own[0][1])["flows"])
+    packets = received(own[0][1])
     cpu = sorted(measured.cpu_s for measured, _ in own)
     cells = [
         case.name,
