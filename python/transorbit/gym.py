@@ -149,7 +149,7 @@ class ControllerEnv(_Env):
     Observation, of the interval that has passed: mean round-trip time (s; the last one known, where none was measured),
     shortest round-trip time so far (s), delivered rate (Mbit/s of payload), segments in flight, segments lost.
 
-    Action: a number from -1 to 1, by which window or rate change: to 2^action times what they were.
+    Action: a number, cut to -1 to 1, by which window or rate change: to 2^action times what they were.
 
     Reward: delivered rate in Mbit/s, less `delay_weight` times the queueing delay in seconds (round-trip time less the
     shortest), less `loss_weight` times the lost share of segments; or what `reward(observation)` says.
