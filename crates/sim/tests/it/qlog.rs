@@ -110,6 +110,51 @@ fn its_counts_are_those_of_the_summary() {
     assert!(windows.iter().filter_map(|metrics| metrics["latest_rtt"].as_f64()).all(|rtt| rtt > 80.0));
 }
 
+/// RFC 9002 section 2: what is in flight was sent, asks for an acknowledgment, and has neither arrived nor been lost.
+/// Where the last packet of the client's handshake is lost and repeated among data, it leaves with its keys alone.
+#[test]
+fn what_is_in_flight_is_what_was_sent_and_is_neither_acknowledged_nor_lost() {
+    let lossy = "channel={kind=\"bernoulli\", loss=\"20 %\"}";
+    let mut compared = 0;
+    for seed in 1..9 {
+        let (_, logs) = logged("in-flight", &[QUIC, SHORT, lossy, "record.qlog=true", &format!("seed={seed}")]);
+        let (mut flying, mut is_confirmed) = (BTreeSet::new(), false);
+        let mut told = None;
+        for (event, next) in logs[1].1[1..].iter().zip(&logs[1].1[2..]) {
+            let (name, data) = (event["name"].as_str().unwrap(), &event["data"]);
+            let number = data["header"]["packet_number"].as_u64();
+            let is_ours = data["header"]["packet_type"] == "1RTT";
+            let kind = |frame: &Value| frame["frame_type"].as_str().unwrap().to_owned();
+            let mut kinds = data["frames"].as_array().into_iter().flatten().map(kind);
+            match name {
+                "transport:packet_sent" if is_ours => {
+                    if kinds.any(|kind| kind != "ack") {
+                        flying.insert(number.unwrap());
+                    }
+                }
+                "transport:packet_received" if is_ours => {
+                    is_confirmed |= kinds.any(|kind| kind == "handshake_done");
+                    for frame in data["frames"].as_array().unwrap().iter().filter(|frame| kind(frame) == "ack") {
+                        for range in frame["acked_ranges"].as_array().unwrap() {
+                            let [first, last] = [&range[0], &range[1]].map(|number| number.as_u64().unwrap());
+                            flying.retain(|number| !(first..=last).contains(number));
+                        }
+                    }
+                }
+                "recovery:packet_lost" if is_ours => drop(flying.remove(&number.unwrap())),
+                "recovery:metrics_updated" => told = data["packets_in_flight"].as_u64().or(told),
+                _ => {}
+            }
+            // The log has an instant's metrics last.
+            if name == "recovery:metrics_updated" && is_confirmed && next["time"] != event["time"] {
+                assert_eq!(told, Some(flying.len() as u64), "seed {seed}, {} ms", event["time"]);
+                compared += 1;
+            }
+        }
+    }
+    assert!(compared > 50, "{compared}");
+}
+
 /// A page of many objects, each on a stream of its own, with losses: packets hold data of several streams.
 const PAGES: &str = "flows.0.traffic={kind=\"web\", requests=\"multiplexed\", main=\"3 kB\", embedded=\"3 kB\", \
     objects={kind=\"constant\", count=30}, reading=\"100 ms\"}";

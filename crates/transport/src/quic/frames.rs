@@ -93,10 +93,10 @@ impl Packet {
         Packet { kind: PacketKind::of(first), number: [value, number.len() as u64], bytes }
     }
 
-    /// A packet with a number of one byte.
+    /// A packet of so many bytes with a number of one byte.
     #[cfg(test)]
-    pub fn numbered(kind: PacketKind, number: u64) -> Packet {
-        Packet { kind, number: [number & 0xff, 1], bytes: 0 }
+    pub fn numbered(kind: PacketKind, number: u64, bytes: usize) -> Packet {
+        Packet { kind, number: [number & 0xff, 1], bytes }
     }
 
     /// Returns the full packet number where `expected` comes next (RFC 9000 section A.3).

@@ -15,8 +15,8 @@ pub(super) struct Qlog {
     records: Vec<u8>,
     /// The next packet number of each space that is sent, and that is expected.
     next: [[u64; 3]; 2],
-    /// Packets of the handshake, which are not lost by their numbers alone: kind, number and bytes.
-    early: Vec<(PacketKind, u64, usize)>,
+    /// Packets of the handshake with acknowledgments alone: kind, number, and bytes that count in flight.
+    unasked: Vec<(PacketKind, u64, usize)>,
     /// The metrics that were logged last.
     metrics: Metrics,
     state: &'static str,
@@ -57,7 +57,7 @@ impl Qlog {
         let mut log = Qlog {
             records: Vec::new(),
             next: [[0; 3]; 2],
-            early: Vec::new(),
+            unasked: Vec::new(),
             metrics: Metrics::default(),
             state: "slow_start",
         };
@@ -77,7 +77,7 @@ impl Qlog {
 
     /// Another connection begins, whose packets are numbered anew.
     pub fn start(&mut self, now: Time, addresses: [SocketAddr; 2]) {
-        (self.next, self.early) = ([[0; 3]; 2], Vec::new());
+        (self.next, self.unasked) = ([[0; 3]; 2], Vec::new());
         let [own, other] = addresses;
         let started = json!({
             "ip_version": "v4",
@@ -133,8 +133,14 @@ impl Qlog {
             let next = &mut self.next[heading as usize][packet.kind.space()];
             let full = packet.full_number(*next);
             *next = (*next).max(full + 1);
-            if matches!(heading, Heading::Sent) && packet.kind != PacketKind::OneRtt {
-                self.early.push((packet.kind, full, packet.bytes));
+            let has = |name: &str| frames.iter().any(|frame| frame["frame_type"] == name);
+            if has("handshake_done") {
+                self.unasked.clear();
+            } else if matches!(heading, Heading::Sent)
+                && packet.kind != PacketKind::OneRtt
+                && frames.iter().all(|frame| frame["frame_type"] == "ack" || frame["frame_type"] == "padding")
+            {
+                self.unasked.push((packet.kind, full, if has("padding") { packet.bytes } else { 0 }));
             }
             let data = json!({
                 "header": { "packet_type": packet.kind.name(), "packet_number": full },
@@ -146,10 +152,13 @@ impl Qlog {
         }
     }
 
-    /// A packet is taken for lost.
-    pub fn lost(&mut self, now: Time, number: u64, bytes: u64) {
-        let early = self.early.iter().position(|&(_, sent, size)| (sent, size as u64) == (number, bytes));
-        let kind = early.map_or(PacketKind::OneRtt, |at| self.early.remove(at).0);
+    /// A packet is taken for lost, of which so many bytes were in flight; `kind`: of one that asks for an acknowledgment.
+    pub fn lost(&mut self, now: Time, number: u64, bytes: u16, kind: Option<PacketKind>) {
+        let of_handshake = || {
+            let is_it = |&(_, sent, size): &(PacketKind, u64, usize)| (sent, size) == (number, bytes.into());
+            Some(self.unasked.remove(self.unasked.iter().position(is_it)?).0)
+        };
+        let kind = kind.or_else(of_handshake).unwrap_or(PacketKind::OneRtt);
         let header = json!({ "packet_type": kind.name(), "packet_number": number });
         self.event(now, "recovery:packet_lost", json!({ "header": header }));
     }

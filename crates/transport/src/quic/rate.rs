@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 
 use units::{Duration, Time};
 
+use super::frames::{Packet, PacketKind};
 use super::usage::Usage;
 use crate::congestion::{LostSegment, RateSample};
 
@@ -18,6 +19,7 @@ pub(super) struct SentPacket {
     lost: u64,
     tx_in_flight: u32,
     bytes: u16,
+    kind: PacketKind,
     app_limited: bool,
     settled: bool,
 }
@@ -77,9 +79,25 @@ impl SentPackets {
             lost: self.lost,
             tx_in_flight: self.in_flight,
             bytes,
+            kind: PacketKind::OneRtt,
             app_limited: self.is_app_limited(),
             settled: false,
         });
+    }
+
+    /// A datagram went out with these packets, which are in flight since, unless they hold acknowledgments alone. What
+    /// nobody tells is one of 1-RTT.
+    pub fn tell_kinds(&mut self, now: Time, packets: &[Option<Packet>; 3]) {
+        for packet in packets.iter().flatten().filter(|packet| packet.kind != PacketKind::OneRtt) {
+            let is_it = |sent: &&mut SentPacket| {
+                let is_open = sent.at == now && sent.kind == PacketKind::OneRtt;
+                is_open && usize::from(sent.bytes) == packet.bytes && packet.full_number(sent.number) == sent.number
+            };
+            // Of two that look alike the one of the handshake stands first.
+            if let Some(sent) = self.sent.iter_mut().rev().take(packets.len()).filter(is_it).last() {
+                sent.kind = packet.kind;
+            }
+        }
     }
 
     /// Data wait, and the window has no room for them.
@@ -87,23 +105,25 @@ impl SentPackets {
         self.usage.fill(self.in_flight, self.next);
     }
 
-    /// A QUIC packet that was in flight has arrived.
-    pub fn deliver(&mut self, number: u64, at: Time) -> Option<SentPacket> {
+    /// A QUIC packet of so many bytes that was in flight has arrived.
+    pub fn deliver(&mut self, number: u64, bytes: u16, at: Time) -> Option<SentPacket> {
         self.delivered += 1;
         self.arrived_to = self.arrived_to.max(number + 1);
-        self.settle(number, Some(at))
+        self.settle(number, bytes, Some(at))
     }
 
-    /// A QUIC packet that was in flight is taken for lost.
-    pub fn lose(&mut self, number: u64) -> Option<LostSegment> {
+    /// A QUIC packet of so many bytes is taken for lost: what kind it is of, if it was in flight.
+    pub fn lose(&mut self, number: u64, bytes: u16) -> Option<(PacketKind, LostSegment)> {
+        let SentPacket { tx_in_flight, lost, app_limited, kind, .. } = self.settle(number, bytes, None)?;
         self.lost += 1;
-        let SentPacket { tx_in_flight, lost, app_limited, .. } = self.settle(number, None)?;
-        Some(LostSegment { tx_in_flight, lost_since: (self.lost - lost) as u32, app_limited })
+        Some((kind, LostSegment { tx_in_flight, lost_since: (self.lost - lost) as u32, app_limited }))
     }
 
-    /// Takes out packet `number`. The handshake's packets have numbers of their own: `at` distinguishes them.
-    fn settle(&mut self, number: u64, at: Option<Time>) -> Option<SentPacket> {
-        let is_it = |sent: &SentPacket| sent.number == number && at.is_none_or(|at| sent.at == at) && !sent.settled;
+    /// Takes out packet `number`. The handshake's packets have numbers of their own: size and `at` distinguish them.
+    fn settle(&mut self, number: u64, bytes: u16, at: Option<Time>) -> Option<SentPacket> {
+        let is_it = |sent: &SentPacket| {
+            (sent.number, sent.bytes) == (number, bytes) && at.is_none_or(|at| sent.at == at) && !sent.settled
+        };
         let guess = self.sent.partition_point(|sent| sent.number < number);
         let index = match self.sent.get(guess) {
             Some(sent) if is_it(sent) => guess,
@@ -125,11 +145,14 @@ impl SentPackets {
         }
     }
 
-    /// Takes out the oldest packets until no more than `bytes` are in flight: packets of the handshake whose keys are
-    /// discarded (RFC 9002 section 6.4).
+    /// Takes out packets until no more than `bytes` are in flight: those of the handshake whose keys are discarded (RFC
+    /// 9002 section 6.4), Initial packets before the others and each in the order of sending. Where there is none, the
+    /// oldest.
     pub fn forget_to(&mut self, bytes: u64) {
         while self.bytes_in_flight > bytes {
-            self.take(0);
+            let of_handshake = |(_, sent): &(usize, &SentPacket)| !sent.settled && sent.kind.space() < 2;
+            let first = self.sent.iter().enumerate().filter(of_handshake).min_by_key(|(_, sent)| sent.kind.space());
+            self.take(first.map_or(0, |(index, _)| index));
         }
     }
 

@@ -120,7 +120,7 @@ mod tests {
     }
 
     fn send(rtt: &mut Rtt, millis: u64, number: u64) {
-        rtt.send(at(millis), &Packet::numbered(PacketKind::OneRtt, number));
+        rtt.send(at(millis), &Packet::numbered(PacketKind::OneRtt, number, 0));
     }
 
     #[test]
@@ -141,8 +141,8 @@ mod tests {
     #[test]
     fn each_space_of_numbers_gives_its_own_samples() {
         let mut rtt = Rtt::new(Duration::from_millis(25));
-        rtt.send(at(0), &Packet::numbered(PacketKind::Initial, 0));
-        rtt.send(at(30), &Packet::numbered(PacketKind::Handshake, 0));
+        rtt.send(at(0), &Packet::numbered(PacketKind::Initial, 0, 0));
+        rtt.send(at(30), &Packet::numbered(PacketKind::Handshake, 0, 0));
         let acknowledgment = Some(Acknowledgment { largest: 0, delay: 1250 });
         rtt.read(&[acknowledgment, acknowledgment, None]);
         assert_eq!(rtt.sample(at(100), Some(0)), Some(Duration::from_millis(100)));

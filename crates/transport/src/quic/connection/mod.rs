@@ -390,6 +390,7 @@ impl Connection {
         self.numbers += 1;
         let mut core = self.control.lock();
         packets.iter().flatten().for_each(|packet| core.rtt.send(now, packet));
+        core.packets.tell_kinds(now, &packets);
         core.log_datagram(now, Heading::Sent, number, bytes);
         drop(core);
         let ecn = transmit

@@ -6,7 +6,8 @@
 //! before began, takes the window to the threshold at once, and ends when a packet sent since has arrived (RFC 9002
 //! section 7.3.2); persistent congestion (section 7.6) is a time-out.
 
-use core::net::SocketAddr;
+mod log;
+
 use std::any::Any;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -18,8 +19,8 @@ use units::Time;
 
 use super::clock::{Clock, ours};
 use super::config::{Controllers, LEAST_WINDOW, QuicConfig};
-use super::lifetime::Ended;
-use super::qlog::{Heading, Metrics, Migration, Qlog};
+use super::frames::PacketKind;
+use super::qlog::Qlog;
 use super::rate::{SentPacket, SentPackets};
 use super::rtt::Rtt;
 use crate::congestion::{AckSample, Cause, Congestion, CongestionController, Event, Needs, Standard, Start};
@@ -118,61 +119,6 @@ impl Core {
         self.rtt.begin_anew();
     }
 
-    /// Logs the beginning of a connection after the first; `addresses` as of [`Qlog::new`].
-    pub fn log_start(&mut self, now: Time, addresses: [SocketAddr; 2]) {
-        if let Some(log) = &mut self.log {
-            log.start(now, addresses);
-        }
-    }
-
-    /// Logs the end of the connection.
-    pub fn log_end(&mut self, ended: &Ended) {
-        if let Some(log) = &mut self.log {
-            log.end(ended);
-        }
-    }
-
-    /// Logs that the client goes to, or has come to, `address`.
-    pub fn log_migration(&mut self, now: Time, step: Migration, address: SocketAddr) {
-        if let Some(log) = &mut self.log {
-            log.migration(now, step, address);
-        }
-    }
-
-    /// Logs a datagram, which its sender counts as `number`.
-    pub fn log_datagram(&mut self, now: Time, heading: Heading, number: u64, bytes: &[u8]) {
-        if let Some(log) = &mut self.log {
-            log.datagram(now, heading, number, bytes);
-        }
-    }
-
-    /// Logs what has changed; `in_flight` bytes are in flight, and the application may have had nothing to send.
-    fn log_metrics(&mut self, now: Time, in_flight: u64, app_limited: bool) {
-        let Some(mut log) = self.log.take() else { return };
-        let mtu = u64::from(self.facts.mtu);
-        log.metrics(
-            now,
-            Metrics {
-                latest: self.rtt.latest,
-                smoothed: self.rtt.smoothed.unwrap_or_default(),
-                min: self.rtt.min.unwrap_or_default(),
-                variation: self.rtt.variation,
-                window_bytes: u64::from(self.window()) * mtu,
-                threshold_bytes: self.threshold().map(|packets| u64::from(packets) * mtu),
-                in_flight_bytes: in_flight,
-                in_flight_packets: self.packets.in_flight,
-            },
-        );
-        let grows_fast = self.threshold().is_none_or(|threshold| self.window() < threshold);
-        let state = match self.state() {
-            CongestionState::Open if grows_fast => "slow_start",
-            CongestionState::Open => "congestion_avoidance",
-            _ => "recovery",
-        };
-        log.state(now, if app_limited && state != "recovery" { "application_limited" } else { state });
-        self.log = Some(log);
-    }
-
     /// The window in packets.
     pub fn window(&self) -> u32 {
         match &self.control {
@@ -261,22 +207,25 @@ impl Core {
         }
     }
 
-    fn acked(&mut self, number: u64, at: Time) {
+    fn acked(&mut self, number: u64, bytes: u16, at: Time) {
         if self.news.delivered == 0 {
             self.news.in_flight_before = self.packets.in_flight;
         }
         self.news.delivered += 1;
-        let newest = self.packets.deliver(number, at);
+        let newest = self.packets.deliver(number, bytes, at);
         if newest.is_some_and(|sent| self.news.newest.is_none_or(|known| sent.at >= known.at)) {
             self.news.newest = newest;
         }
     }
 
-    fn lost(&mut self, now: Time, number: u64) {
+    /// A packet is taken for lost: one in flight, or one with acknowledgments alone, of which no controller knows.
+    fn lost(&mut self, now: Time, number: u64, bytes: u16) -> Option<PacketKind> {
+        let (kind, lost) = self.packets.lose(number, bytes)?;
         self.news.lost += 1;
-        if let Some(lost) = self.packets.lose(number).filter(|_| self.needs().rates) {
+        if self.needs().rates {
             self.tell(now, Event::Lost(lost));
         }
+        Some(kind)
     }
 
     /// An acknowledgment is over: `in_flight` bytes are left, the application may have had nothing more to send, and
@@ -496,7 +445,7 @@ impl Controller for SharedController {
     fn on_ack(&mut self, now: Instant, sent: Instant, bytes: u64, pn: u64, app_limited: bool, rtt: &RttEstimator) {
         let mut core = self.lock();
         let at = core.facts.clock.time(sent);
-        core.acked(pn, at);
+        core.acked(pn, bytes as u16, at);
         core.packets.usage.srtt = ours(rtt.get());
         SharedController::theirs(&mut core, |theirs| theirs.on_ack(now, sent, bytes, pn, app_limited, rtt));
     }
@@ -529,9 +478,9 @@ impl Controller for SharedController {
     fn on_packet_lost(&mut self, lost_bytes: u16, pn: u64, now: Instant) {
         let mut core = self.lock();
         let at = core.facts.clock.time(now);
-        core.lost(at, pn);
+        let kind = core.lost(at, pn, lost_bytes);
         if let Some(log) = &mut core.log {
-            log.lost(at, pn, lost_bytes.into());
+            log.lost(at, pn, lost_bytes, kind);
         }
         SharedController::theirs(&mut core, |theirs| theirs.on_packet_lost(lost_bytes, pn, now));
     }
