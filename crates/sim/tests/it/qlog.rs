@@ -110,6 +110,24 @@ fn its_counts_are_those_of_the_summary() {
     assert!(windows.iter().filter_map(|metrics| metrics["latest_rtt"].as_f64()).all(|rtt| rtt > 80.0));
 }
 
+/// A window is smaller from the loss on, not from the next acknowledgment on, which may be a round trip later.
+#[test]
+fn a_reduction_is_logged_with_the_loss_that_begins_it() {
+    let (_, logs) = logged("reduction", &[QUIC, SHORT, LOSSY, "record.qlog=true"]);
+    let at = |name: &str| -> Vec<(u64, &Value)> {
+        let named = logs[1].1[1..].iter().filter(|event| event["name"] == name);
+        named.map(|event| (event["time"].as_f64().unwrap().to_bits(), &event["data"])).collect()
+    };
+    let lost = BTreeSet::from_iter(at("recovery:packet_lost").iter().map(|(time, _)| *time));
+    let states = at("recovery:congestion_state_updated");
+    let begun: Vec<u64> =
+        states.iter().filter(|(_, state)| state["new"] == "recovery").map(|(time, _)| *time).collect();
+    assert!(begun.len() > 3 && begun.iter().all(|time| lost.contains(time)), "{begun:?}");
+    let metrics = at("recovery:metrics_updated");
+    let smaller = |time: &u64| metrics.iter().any(|(at, data)| at == time && data["ssthresh"].is_u64());
+    assert!(begun.iter().filter(|time| smaller(time)).count() > begun.len() / 2);
+}
+
 /// RFC 9002 section 2: what is in flight was sent, asks for an acknowledgment, and has neither arrived nor been lost.
 /// Where the last packet of the client's handshake is lost and repeated among data, it leaves with its keys alone.
 #[test]

@@ -152,7 +152,8 @@ impl Qlog {
         }
     }
 
-    /// A packet is taken for lost, of which so many bytes were in flight; `kind`: of one that asks for an acknowledgment.
+    /// A packet is taken for lost, of which so many bytes were in flight; `kind` is that of one that asks for an
+    /// acknowledgment.
     pub fn lost(&mut self, now: Time, number: u64, bytes: u16, kind: Option<PacketKind>) {
         let of_handshake = || {
             let is_it = |&(_, sent, size): &(PacketKind, u64, usize)| (sent, size) == (number, bytes.into());

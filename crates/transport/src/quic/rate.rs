@@ -29,7 +29,7 @@ pub(super) struct SentPacket {
 pub(super) struct SentPackets {
     sent: VecDeque<SentPacket>,
     pub in_flight: u32,
-    bytes_in_flight: u64,
+    pub bytes_in_flight: u64,
     pub delivered: u64,
     pub lost: u64,
     pub last_sent: Option<Time>,

@@ -169,6 +169,7 @@ impl Connection {
         let mut incoming = Incoming::new(&mut self.arrived, self.resume.as_deref());
         frames::read(&packet.bytes, &mut incoming);
         let mut core = self.control.lock();
+        core.now = now;
         core.log_datagram(now, Heading::Received, packet.number, &packet.bytes);
         core.rtt.read(&incoming.acknowledgments);
         if let Some(marked) = incoming.marked {

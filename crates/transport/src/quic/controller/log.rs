@@ -38,8 +38,8 @@ impl Core {
         }
     }
 
-    /// Logs what has changed; `in_flight` bytes are in flight, and the application may have had nothing to send.
-    pub(super) fn log_metrics(&mut self, now: Time, in_flight: u64, app_limited: bool) {
+    /// Logs what has changed; `in_flight` bytes are in flight.
+    pub(super) fn log_metrics(&mut self, now: Time, in_flight: u64) {
         let Some(mut log) = self.log.take() else { return };
         let mtu = u64::from(self.facts.mtu);
         log.metrics(
@@ -61,7 +61,7 @@ impl Core {
             CongestionState::Open => "congestion_avoidance",
             _ => "recovery",
         };
-        log.state(now, if app_limited && state != "recovery" { "application_limited" } else { state });
+        log.state(now, if self.app_limited && state != "recovery" { "application_limited" } else { state });
         self.log = Some(log);
     }
 }

@@ -58,6 +58,10 @@ pub(super) struct Core {
     pub reductions: u64,
     pub timeouts: u64,
     pub log: Option<Box<Qlog>>,
+    /// When the packet that is being read arrived.
+    pub now: Time,
+    /// By the last acknowledgment, the application may have had nothing to send.
+    app_limited: bool,
     /// The library has a path for this controller already.
     has_path: bool,
 }
@@ -99,6 +103,8 @@ impl Core {
             reductions: 0,
             timeouts: 0,
             log: None,
+            now: Time::ZERO,
+            app_limited: false,
             has_path: false,
         }
     }
@@ -154,6 +160,7 @@ impl Core {
     pub fn handle_timeout(&mut self, now: Time) {
         if self.timer() <= now {
             self.tell(now, Event::Timeout { in_flight: self.packets.in_flight });
+            self.log_metrics(now, self.packets.bytes_in_flight);
         }
     }
 
@@ -455,7 +462,8 @@ impl Controller for SharedController {
         let at = core.facts.clock.time(now);
         core.end_acks(at, in_flight, app_limited, largest);
         SharedController::theirs(&mut core, |theirs| theirs.on_end_acks(now, in_flight, app_limited, largest));
-        core.log_metrics(at, in_flight, app_limited);
+        core.app_limited = app_limited;
+        core.log_metrics(at, in_flight);
     }
 
     fn on_congestion_event(
@@ -473,6 +481,8 @@ impl Controller for SharedController {
         SharedController::theirs(&mut core, |theirs| {
             theirs.on_congestion_event(now, sent, is_persistent_congestion, is_ecn, lost_bytes, largest_lost_pn);
         });
+        let (at, in_flight) = (clock.time(now), core.packets.bytes_in_flight);
+        core.log_metrics(at, in_flight);
     }
 
     fn on_packet_lost(&mut self, lost_bytes: u16, pn: u64, now: Instant) {
@@ -487,9 +497,10 @@ impl Controller for SharedController {
 
     fn on_spurious_congestion_event(&mut self) {
         let mut core = self.lock();
-        let now = core.packets.last_sent.unwrap_or(Time::ZERO);
+        let (now, in_flight) = (core.now, core.packets.bytes_in_flight);
         core.undo(now);
         SharedController::theirs(&mut core, |theirs| theirs.on_spurious_congestion_event());
+        core.log_metrics(now, in_flight);
     }
 
     fn on_mtu_update(&mut self, new_mtu: u16) {
