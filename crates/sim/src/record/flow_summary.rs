@@ -205,7 +205,8 @@ flow_columns! {
         /// Expiries of the retransmission timer; of QUIC, times of persistent congestion (RFC 9002 section 7.6).
         "Timeouts" rto_events: u64 = |f| f.counters.rto_events;
         /// Retransmitted packets with data of which an earlier copy had been, or was later, received: nothing had been
-        /// lost, only late. A copy that the receiver refuses (PAWS) without having its data is not received.
+        /// lost, only late. A copy that the receiver refuses without having its data is not received: by PAWS, or of
+        /// QUIC before it has the keys.
         spurious_retransmissions: u64 = |f| f.record.spurious();
         /// Acknowledgments that reached the sender after data beyond them had been sent and that repeat acknowledgment
         /// number and window of the one before, without data, SYN or FIN (RFC 5681 section 2).

@@ -67,6 +67,22 @@ fn data_leave_after_a_round_trip_or_at_once() {
     assert!((0.040..0.050).contains(&zero), "{zero}");
 }
 
+/// A server discards packets of 1-RTT until the client's handshake is whole (RFC 9001 section 5.7): what is sent again
+/// for that had not been received. Nothing overtakes here, so that only probes are in vain.
+#[test]
+fn what_came_before_its_keys_was_not_received() {
+    let edits = [
+        "flows.0.transport={kind=\"quic\", pacing=false}",
+        "flows.0.traffic={kind=\"bulk\", size=\"20 kB\"}",
+        "channel={kind=\"bernoulli\", loss=\"20 %\"}",
+    ];
+    for seed in 1..12 {
+        let flow = run(LABORATORY, &[&edits[..], &[&format!("seed={seed}")]].concat()).summary.flows[0].clone();
+        assert_eq!(flow.delivered_bytes, 20_000);
+        assert!(flow.spurious_retransmissions < 5, "{seed}: {flow:?}");
+    }
+}
+
 #[test]
 fn every_controller_carries_it() {
     for kind in transport::CongestionConfig::ALL {

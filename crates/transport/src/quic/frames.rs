@@ -117,6 +117,11 @@ impl Packet {
 /// Bytes of each connection identifier.
 pub(super) const CID_LEN: usize = 8;
 
+/// Whether a UDP payload holds a packet of 1-RTT alone (RFC 9000 section 17.3).
+pub(super) fn is_of_one_rtt(bytes: &[u8]) -> bool {
+    bytes.first().is_some_and(|first| PacketKind::of(*first) == PacketKind::OneRtt)
+}
+
 /// Reads a UDP payload, which may hold several packets (RFC 9000 section 12.2).
 pub(super) fn read(mut bytes: &[u8], visitor: &mut impl Visitor) {
     while let Some((header, payload, rest)) = packet(bytes) {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use noq_proto::StreamId;
 use units::Time;
 
-use super::frames::{Acknowledgment, Packet, Visitor};
+use super::frames::{Acknowledgment, Packet, PacketKind, Visitor};
 use super::lifetime::Resume;
 use super::packet::{Answered, Content};
 use super::received::Received;
@@ -228,11 +228,14 @@ pub(super) struct Incoming<'a> {
     /// By space of numbers.
     pub acknowledgments: [Option<Acknowledgment>; 3],
     space: usize,
+    /// Of which kinds of packets the data count, and whether those of the packet do.
+    data: fn(PacketKind) -> bool,
+    counts: bool,
 }
 
 impl<'a> Incoming<'a> {
-    pub fn new(arrived: &'a mut Arrived, names: Option<&'a Resume>) -> Incoming<'a> {
-        Incoming { arrived, names, marked: None, acknowledgments: [None; 3], space: 0 }
+    pub fn new(arrived: &'a mut Arrived, names: Option<&'a Resume>, data: fn(PacketKind) -> bool) -> Incoming<'a> {
+        Incoming { arrived, names, marked: None, acknowledgments: [None; 3], space: 0, data, counts: false }
     }
 
     /// What has arrived of the stream that has `id` in this connection, and an offset of it counted over all of them.
@@ -245,19 +248,24 @@ impl<'a> Incoming<'a> {
 
 impl Visitor for Incoming<'_> {
     fn stream(&mut self, id: u64, offset: u64, len: u64) {
-        let (received, start) = self.place(id, offset);
-        received.add(start, start + len);
+        if self.counts {
+            let (received, start) = self.place(id, offset);
+            received.add(start, start + len);
+        }
     }
 
     fn fin(&mut self, id: u64, offset: u64) {
-        let (received, end) = self.place(id, offset);
-        received.last = Some(end);
+        if self.counts {
+            let (received, end) = self.place(id, offset);
+            received.last = Some(end);
+        }
     }
 
     fn datagram(&mut self) {}
 
     fn packet(&mut self, packet: Packet) {
         self.space = packet.kind.space();
+        self.counts = (self.data)(packet.kind);
     }
 
     fn acknowledgment(&mut self, acknowledgment: Acknowledgment) {

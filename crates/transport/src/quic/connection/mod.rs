@@ -13,7 +13,7 @@ use units::{Duration, Ecn, Time};
 use super::clock::Clock;
 use super::config::{Client, HandshakeMode};
 use super::controller::{Core, Facts, SharedController};
-use super::frames;
+use super::frames::{self, PacketKind};
 use super::library::{self, Library, Settings, Start, address, number_of};
 use super::lifetime::{Lifetime, Resume};
 use super::packet::{Answered, Content, QuicPacket};
@@ -166,8 +166,12 @@ impl Connection {
         let Answered { written, read } = &mut self.answered;
         *written = packet.answered.written.max(*written);
         *read = packet.answered.read.max(*read);
-        let mut incoming = Incoming::new(&mut self.arrived, self.resume.as_deref());
-        frames::read(&packet.bytes, &mut incoming);
+        let is_early = self.is_handshaking();
+        let data: fn(PacketKind) -> bool = if is_early { |_| false } else { |_| true };
+        let mut incoming = Incoming::new(&mut self.arrived, self.resume.as_deref(), data);
+        if !is_early || !frames::is_of_one_rtt(&packet.bytes) {
+            frames::read(&packet.bytes, &mut incoming);
+        }
         let mut core = self.control.lock();
         core.now = now;
         core.log_datagram(now, Heading::Received, packet.number, &packet.bytes);
@@ -203,9 +207,20 @@ impl Connection {
             Some(DatagramEvent::Response(_)) | None => {}
         }
         self.scratch.clear();
+        if is_early && self.library.live.is_some() {
+            // The library discards packets of 1-RTT until it has their keys (RFC 9001 section 5.7).
+            let data: fn(PacketKind) -> bool =
+                if self.is_handshaking() { |kind| kind != PacketKind::OneRtt } else { |_| true };
+            frames::read(&packet.bytes, &mut Incoming::new(&mut self.arrived, self.resume.as_deref(), data));
+        }
         if from > self.other_address || self.validating.is_some() {
             self.follow(now, from);
         }
+    }
+
+    /// Whether this end has not all of the other's handshake.
+    fn is_handshaking(&self) -> bool {
+        self.library.live.as_ref().is_none_or(|(_, connection)| connection.is_handshaking())
     }
 
     /// Returns how the connections ended and were reopened.
