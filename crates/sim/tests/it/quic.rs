@@ -67,6 +67,34 @@ fn data_leave_after_a_round_trip_or_at_once() {
     assert!((0.040..0.050).contains(&zero), "{zero}");
 }
 
+/// Datagrams may leave in packets of 0-RTT (RFC 9221 section 3): each way of a game, and one of a call.
+#[test]
+fn datagrams_leave_after_a_round_trip_or_at_once() {
+    let first = |mode: &str, traffic: &str| {
+        let transport = format!(
+            "flows.0.transport={{kind=\"quic\", datagrams=true, packet=\"1500 B\", handshake=\"{mode}\", pacing=false}}"
+        );
+        let traffic = format!("flows.0.traffic={{{traffic}}}");
+        run(LABORATORY, &[&transport, &traffic, "duration=3 s"]).summary.flows[0].clone()
+    };
+    let voice = "kind=\"voice\"";
+    let (one, zero) = (first("1-rtt", voice), first("0-rtt", voice));
+    assert!(one.first_packet_s.unwrap() > 0.120 && one.delivered_bytes > 0, "{one:?}");
+    assert!((0.040..0.045).contains(&zero.first_packet_s.unwrap()), "{zero:?}");
+    // The user of a game opens, and its server answers before the handshake is over.
+    let game = "kind=\"game\"";
+    let (one, zero) = (first("1-rtt", game), first("0-rtt", game));
+    let sooner = one.first_packet_s.unwrap() - zero.first_packet_s.unwrap();
+    assert!(sooner > 0.060, "{sooner}");
+    let [late, early] = [one, zero].map(|flow| report!(flow, Game).up_delay_p99_s.unwrap());
+    assert!(early < 0.060 && late > 0.080, "{early} {late}");
+    // A packet with a long header has no room for a datagram that fills one with a short header: it waits.
+    let video = "kind=\"live\", packet=\"1400 B\"";
+    let (one, zero) = (first("1-rtt", video), first("0-rtt", video));
+    assert!(zero.first_packet_s.unwrap() <= one.first_packet_s.unwrap());
+    assert!(zero.delivered_bytes >= one.delivered_bytes && one.delivered_bytes > 500_000, "{zero:?}");
+}
+
 /// A server discards packets of 1-RTT until the client's handshake is whole (RFC 9001 section 5.7): what is sent again
 /// for that had not been received. Nothing overtakes here, so that only probes are in vain.
 #[test]

@@ -13,7 +13,8 @@ use units::{Duration, Ecn, Time};
 use super::clock::Clock;
 use super::config::{Client, HandshakeMode};
 use super::controller::{Core, Facts, SharedController};
-use super::frames::{self, PacketKind};
+use super::frames::{self, CID_LEN, PacketKind};
+use super::handshake::TAG;
 use super::library::{self, Library, Settings, Start, address, number_of};
 use super::lifetime::{Lifetime, Resume};
 use super::packet::{Answered, Content, QuicPacket};
@@ -64,6 +65,9 @@ pub(crate) struct Connection {
     buffer: Vec<u8>,
     scratch: Vec<u8>,
 }
+
+/// What a packet with a long header has beside a datagram: header, version, identifiers, length, number, frame and tag.
+const EARLY_OVERHEAD: u32 = 1 + 4 + 2 * (1 + CID_LEN as u32) + 4 + 4 + 9 + TAG as u32;
 
 /// The bytes of applications, which nobody looks at.
 static ZEROS: [u8; 1 << 20] = [0; 1 << 20];
@@ -342,13 +346,17 @@ impl Connection {
         }
     }
 
-    /// Whether this end may open a stream, once the connection is established or with 0-RTT: the client may, and the
-    /// server its first where the client is the user, because a user may have nothing to say.
-    fn may_open(&self) -> bool {
+    /// Whether this end may begin to send: once the connection is established, or with 0-RTT.
+    fn may_begin(&self) -> bool {
         let config = &self.settings.config;
         let mode = self.resume.as_ref().and(config.reopen).unwrap_or(config.handshake);
-        let opens = self.side == Side::Client || config.client == Client::User;
-        opens && (self.established || mode == HandshakeMode::ZeroRtt)
+        self.established || mode == HandshakeMode::ZeroRtt
+    }
+
+    /// Whether this end may open a stream: the client may, and the server its first where the client is the user,
+    /// because a user may have nothing to say.
+    fn may_open(&self) -> bool {
+        (self.side == Side::Client || self.settings.config.client == Client::User) && self.may_begin()
     }
 
     fn write_streams(&mut self) {
@@ -379,13 +387,23 @@ impl Connection {
     }
 
     fn write_datagrams(&mut self) {
-        if self.waiting.is_empty() || !self.established {
+        // A server knows what the client takes when the client's first packet has come.
+        if self.waiting.is_empty() || !self.may_begin() || self.noq_takes_none() {
             return;
         }
-        for bytes in std::mem::take(&mut self.waiting) {
+        // A datagram that fills a packet of 1-RTT has no room in one with a long header.
+        let most = if self.established { u32::MAX } else { self.settings.mtu().saturating_sub(EARLY_OVERHEAD) };
+        let fitting = self.waiting.iter().position(|bytes| *bytes > most).unwrap_or(self.waiting.len());
+        let rest = self.waiting.split_off(fitting);
+        for bytes in std::mem::replace(&mut self.waiting, rest) {
             let data = Bytes::from_static(&ZEROS[..bytes as usize]);
             self.noq().datagrams().send(data, false).expect("a datagram fits a packet, and the buffer takes all");
         }
+    }
+
+    /// Whether the library takes no datagrams yet.
+    fn noq_takes_none(&mut self) -> bool {
+        self.library.live.as_mut().is_none_or(|(_, connection)| connection.datagrams().max_size().is_none())
     }
 
     /// The next packet to send, and how often its data were sent before.
