@@ -145,10 +145,8 @@ fn what_is_in_flight_is_what_was_sent_and_is_neither_acknowledged_nor_lost() {
             let kind = |frame: &Value| frame["frame_type"].as_str().unwrap().to_owned();
             let mut kinds = data["frames"].as_array().into_iter().flatten().map(kind);
             match name {
-                "transport:packet_sent" if is_ours => {
-                    if kinds.any(|kind| kind != "ack") {
-                        flying.insert(number.unwrap());
-                    }
+                "transport:packet_sent" if is_ours && kinds.any(|kind| kind != "ack") => {
+                    flying.insert(number.unwrap());
                 }
                 "transport:packet_received" if is_ours => {
                     is_confirmed |= kinds.any(|kind| kind == "handshake_done");

@@ -20,7 +20,7 @@ use units::Time;
 use super::clock::{Clock, ours};
 use super::config::{Controllers, LEAST_WINDOW, QuicConfig};
 use super::frames::PacketKind;
-use super::qlog::Qlog;
+use super::qlog::{Metrics, Qlog};
 use super::rate::{SentPacket, SentPackets};
 use super::rtt::Rtt;
 use crate::congestion::{AckSample, Cause, Congestion, CongestionController, Event, Needs, Standard, Start};
@@ -123,6 +123,33 @@ impl Core {
         (self.news, self.established) = (News::default(), false);
         (self.reduced_at, self.recovery, self.prior) = (None, None, None);
         self.rtt.begin_anew();
+    }
+
+    /// Logs what has changed; `in_flight` bytes are in flight.
+    fn log_metrics(&mut self, now: Time, in_flight: u64) {
+        let Some(mut log) = self.log.take() else { return };
+        let mtu = u64::from(self.facts.mtu);
+        log.metrics(
+            now,
+            Metrics {
+                latest: self.rtt.latest,
+                smoothed: self.rtt.smoothed.unwrap_or_default(),
+                min: self.rtt.min.unwrap_or_default(),
+                variation: self.rtt.variation,
+                window_bytes: u64::from(self.window()) * mtu,
+                threshold_bytes: self.threshold().map(|packets| u64::from(packets) * mtu),
+                in_flight_bytes: in_flight,
+                in_flight_packets: self.packets.in_flight,
+            },
+        );
+        let grows_fast = self.threshold().is_none_or(|threshold| self.window() < threshold);
+        let state = match self.state() {
+            CongestionState::Open if grows_fast => "slow_start",
+            CongestionState::Open => "congestion_avoidance",
+            _ => "recovery",
+        };
+        log.state(now, if self.app_limited && state != "recovery" { "application_limited" } else { state });
+        self.log = Some(log);
     }
 
     /// The window in packets.
