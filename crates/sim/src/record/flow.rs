@@ -7,6 +7,7 @@ use super::distribution::Distribution;
 use super::drops::{Drops, Loss, Lost};
 use super::order::OrderCounter;
 use super::spurious::SpuriousCounter;
+use crate::packet::{Head, Payload, Way};
 
 /// Counts and averages of one flow; its size does not grow with time. What many flows never need is made when they do.
 /// The fields stand in the order of memory, those that each packet touches first: a line of a processor's cache for
@@ -89,6 +90,23 @@ impl FlowRecord {
         self.lost.get_or_insert_default().count(loss);
         if let Some((sequence, sent_before)) = segment {
             self.spurious.get_or_insert_default().on_loss(sequence, sent_before);
+        }
+    }
+
+    /// The datagrams in a packet are read: those of a voice are heard.
+    pub(crate) fn on_datagrams(&mut self, now: Time, head: &Head, payload: &Payload) {
+        if let Some(listener) = self.listener.as_mut().filter(|_| head.way == Way::Forward) {
+            for number in payload.datagrams() {
+                listener.handle_packet(number, payload.written(number, head.sent), now);
+            }
+        }
+    }
+
+    /// The datagrams in a packet are lost.
+    pub(crate) fn on_lost_datagrams(&mut self, way: Way, payload: &Payload) {
+        self.lost_datagrams[way as usize] += payload.datagrams().count() as u32;
+        if let Some(listener) = self.listener.as_mut().filter(|_| way == Way::Forward) {
+            payload.datagrams().for_each(|number| listener.handle_loss(number));
         }
     }
 

@@ -10,7 +10,7 @@ use super::flow::FlowRecord;
 use super::series::Series;
 use super::watch::{EventKind, Watch};
 use crate::capture::Capture;
-use crate::packet::{LINKS, Link, Packet, Payload, Way};
+use crate::packet::{Head, LINKS, Link, Packet, Payload, Way};
 
 /// Takes note of every event of a run.
 pub(crate) struct Recorder {
@@ -185,12 +185,9 @@ impl Recorder {
         if packet.counts {
             let record = &mut self.flows[packet.flow as usize];
             record.on_loss(loss, packet.payload.stream_offset().map(|offset| (offset, packet.sent_before)));
-            record.lost_datagrams[0] += packet.payload.datagrams().count() as u32;
-            if let Some(listener) = &mut record.listener {
-                miss(listener, packet);
-            }
+            record.on_lost_datagrams(packet.way, &packet.payload);
         } else if packet.way == Way::Backward {
-            self.flows[packet.flow as usize].lost_datagrams[1] += packet.payload.datagrams().count() as u32;
+            self.flows[packet.flow as usize].on_lost_datagrams(packet.way, &packet.payload);
         }
     }
 
@@ -223,11 +220,10 @@ impl Recorder {
                 if let Some(offset) = packet.payload.stream_offset() {
                     record.on_segment(offset, packet.sent_before, &|sequence| received(packet, sequence));
                 }
-                if let Some(listener) = &mut record.listener {
-                    match &packet.payload {
-                        Payload::Udp(datagram) => listener.handle_packet(datagram.number, packet.sent, now),
-                        _ => hear(listener, packet, now),
-                    }
+                if let Payload::Udp(datagram) = &packet.payload
+                    && let Some(listener) = &mut record.listener
+                {
+                    listener.handle_packet(datagram.number, packet.sent, now);
                 }
             }
             if record.first_delivery.is_none() {
@@ -244,25 +240,21 @@ impl Recorder {
         }
     }
 
+    /// A packet that has arrived was read, with the datagrams in it, or discarded.
+    pub(crate) fn datagrams(&mut self, now: Time, head: &Head, payload: &Payload, is_read: bool) {
+        let record = &mut self.flows[head.flow as usize];
+        if is_read {
+            record.on_datagrams(now, head, payload);
+        } else {
+            record.on_lost_datagrams(head.way, payload);
+        }
+    }
+
     /// The user of a flow, or the server of an upload, has more data in order than before.
     #[inline]
     pub(crate) fn advanced(&mut self, now: Time, flow: u32) {
         self.flows[flow as usize].last_delivery = now;
     }
-}
-
-/// A voice's packet of several datagrams arrives. Out of the way of packets that have none.
-#[inline(never)]
-fn hear(listener: &mut Listener, packet: &Packet, now: Time) {
-    for number in packet.payload.datagrams() {
-        listener.handle_packet(number, packet.payload.written(number, packet.sent), now);
-    }
-}
-
-/// A voice's packet is lost.
-#[inline(never)]
-fn miss(listener: &mut Listener, packet: &Packet) {
-    packet.payload.datagrams().for_each(|number| listener.handle_loss(number));
 }
 
 impl Taps {

@@ -13,7 +13,7 @@ use super::network::Network;
 use super::proxy::Proxy;
 use super::schedule::Machine;
 use super::underlay::Underlay;
-use crate::packet::{EndpointId, Link, Payload, Way};
+use crate::packet::{EndpointId, Head, Link, Payload, Way};
 use crate::record::recorder::Recorder;
 use crate::record::series::FlowSample;
 use crate::record::watch::EventKind;
@@ -226,13 +226,16 @@ impl World {
     /// The general way of a packet into the endpoint at which it has arrived.
     #[inline(never)]
     fn receive(&mut self, now: Time, id: u32, endpoint: EndpointId) {
-        let sent = self.under.ledger.packets.get(id).sent;
+        let head: Head = **self.under.ledger.packets.get(id);
         self.under.ledger.packets.exchange(id, &mut self.arrived);
         self.under.ledger.packets.release(id);
         let World { connections, arrived, under, .. } = self;
         let (reader, advanced) = connections.enter(now, endpoint, Input::Packet(arrived), under);
+        if let Payload::Quic(_) = arrived {
+            under.ledger.recorder.datagrams(now, &head, arrived, advanced);
+        }
         match reader {
-            Reader::Application(number) if advanced => self.tell(now, number, endpoint, sent),
+            Reader::Application(number) if advanced => self.tell(now, number, endpoint, head.sent),
             Reader::Proxy(number) => self.relay(now, number, endpoint),
             Reader::Outside => self.leave(now, endpoint),
             Reader::Application(_) | Reader::Sink => {}

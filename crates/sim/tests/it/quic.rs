@@ -111,6 +111,41 @@ fn what_came_before_its_keys_was_not_received() {
     }
 }
 
+/// Datagrams in packets that are discarded for want of keys are lost: those of a call, and the updates of a game.
+#[test]
+fn datagrams_that_came_before_their_keys_are_lost() {
+    let edits = |seed: u32, mode: &str, traffic: &str| {
+        [
+            format!("flows.0.transport={{kind=\"quic\", datagrams=true, handshake=\"{mode}\", pacing=false}}"),
+            format!("flows.0.traffic={{{traffic}}}"),
+            "channel={kind=\"bernoulli\", loss=\"20 %\"}".to_owned(),
+            "duration=3 s".to_owned(),
+            format!("seed={seed}"),
+        ]
+    };
+    let mut unknown = Vec::new();
+    for mode in ["1-rtt", "0-rtt"] {
+        for seed in 1..20 {
+            let calls = edits(seed, mode, "kind=\"voice\"");
+            let flow = run(LABORATORY, &calls.each_ref().map(String::as_str)).summary.flows[0].clone();
+            let call = report!(&flow, Voice);
+            // Each has 20 ms of G.711 behind a header of RTP.
+            assert_eq!(flow.delivered_bytes, 172 * call.received_packets, "{mode}, seed {seed}");
+
+            let games = edits(seed, mode, "kind=\"game\"");
+            let flow = run(LABORATORY, &games.each_ref().map(String::as_str)).summary.flows[0].clone();
+            let game = report!(&flow, Game);
+            let received = game.down_received as f64;
+            // The others of those whose fate is known were lost.
+            let known = game.down_loss_ratio.filter(|&ratio| ratio < 1.0).map(|ratio| received / (1.0 - ratio));
+            unknown.push(known.map_or(0.0, |known| game.down_sent as f64 - known));
+        }
+    }
+    // What waits or is in flight at the end: one or two, and some more where the window is small.
+    assert!(unknown.iter().all(|&count| count > -1e-6), "{unknown:?}");
+    assert!(unknown.iter().sum::<f64>() < 1.5 * unknown.len() as f64, "{unknown:?}");
+}
+
 #[test]
 fn every_controller_carries_it() {
     for kind in transport::CongestionConfig::ALL {
