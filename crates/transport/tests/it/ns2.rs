@@ -88,6 +88,26 @@ fn the_end_of_a_recovery_forgets_blocks() {
     assert_eq!((script.connection.info().sacked, script.connection.counters().rtt_samples), (1, samples));
 }
 
+/// An acknowledgment that is the first to report a segment measures it, also where a block had told of those behind it.
+#[test]
+fn a_segment_before_those_that_blocks_told_of_is_measured() {
+    let mut script = sender(ns2());
+    for n in 2..=5 {
+        script.ack(1, &[block(2, n)]);
+    }
+    let high = script.connection.info().nxt;
+    for n in 6..=high / MSS {
+        script.ack(1, &[block(2, n)]);
+    }
+    script.ack(high, &[(high + MSS, high + 2 * MSS)]);
+    let info = script.connection.info();
+    assert_eq!((info.sacked, info.congestion_state), (0, CongestionState::Open), "the end of the recovery forgets it");
+    let measured = |script: &Script| (script.connection.counters().rtt_samples, script.connection.counters().rtt_sum);
+    let (samples, sum) = measured(&script);
+    script.after(50).ack(high + 2 * MSS, &[]);
+    assert_eq!(measured(&script), (samples + 1, sum + ms(50)));
+}
+
 /// One segment in each round trip is timed; the mean of the record has a value for each acknowledgment with news.
 #[test]
 fn the_mean_round_trip_is_that_of_all_acknowledgments() {

@@ -85,13 +85,13 @@ impl Sender {
     pub(super) fn advance_as_ns2(&mut self, now: Time, ack: &Ack, first: Slot, counters: &mut Counters) {
         let in_flight_before = self.board.out();
         self.board.move_una(ack.ack);
-        let Taken { acked, last, .. } = self.take_plain::<false>(now, first, counters);
+        let Taken { acked, last, told, .. } = self.take_plain::<false>(now, first, counters);
         self.measure_as_ns2(now, ack);
         self.rearm_rto(now);
         let rtt = now.since(last.sent_at);
-        // Where the last of several was reported before the end of a recovery, none of them counts.
-        if !last.is(ONCE_SACKED) {
-            counters.count_rtt(rtt);
+        // The end of a recovery forgets blocks: what they had reported is no news.
+        if let Some(sent_at) = told {
+            counters.count_rtt(now.since(sent_at));
         }
         let window_limited = in_flight_before >= self.cwnd.window().size;
         self.control_plainly::<false>(now, acked, in_flight_before, rtt, window_limited);
