@@ -4,7 +4,7 @@ use units::{Duration, Time};
 
 use super::news::{Before, News};
 use super::recovery::episode::Rexmit;
-use super::scoreboard::slot::{LOST, ONCE_SACKED, SACKED, Slot};
+use super::scoreboard::slot::{LOST, SACKED, Slot};
 use super::{Ack, Sender, TimerKind, echo_age, is_before, timestamp};
 use crate::congestion::AckSample;
 use crate::state::CongestionState;
@@ -16,12 +16,6 @@ fn extend(times: &mut Option<(Time, Time)>, sent_at: Time) {
     *times = Some((times.map_or(sent_at, |times| times.0), sent_at));
 }
 
-/// When a segment was sent, unless a block has told of it.
-#[inline(always)]
-fn untold(slot: &Slot) -> Option<Time> {
-    (!slot.is(ONCE_SACKED)).then_some(slot.sent_at)
-}
-
 /// Segments that were acknowledged and taken out, of which none was retransmitted.
 pub(super) struct Taken {
     /// How many.
@@ -30,8 +24,6 @@ pub(super) struct Taken {
     pub first_sent_at: Time,
     /// The last of them.
     pub last: Slot,
-    /// When the newest of them was sent that no block had told of.
-    pub told: Option<Time>,
 }
 
 impl Sender {
@@ -118,7 +110,7 @@ impl Sender {
     ) {
         let in_flight_before = self.board.out();
         self.board.move_una(ack.ack);
-        let Taken { acked, first_sent_at, last, .. } = self.take_plain::<UNWATCHED>(now, first, counters);
+        let Taken { acked, first_sent_at, last } = self.take_plain::<UNWATCHED>(now, first, counters, |_| {});
         let (oldest, newest) = (now.minus(first_sent_at), now.minus(last.sent_at));
         self.rtt.note_min(now, newest);
         self.rtt.measured(oldest, self.board.una(), self.board.nxt());
@@ -173,23 +165,26 @@ impl Sender {
         self.cwnd.control.acknowledge(&sample);
     }
 
-    /// Takes out what is acknowledged cumulatively, from `first` on, about which nothing was ever in doubt.
+    /// Takes out what is acknowledged cumulatively, from `first` on, about which nothing was ever in doubt; `take` is
+    /// called with each segment.
     #[inline(always)]
     pub(super) fn take_plain<const UNWATCHED: bool>(
         &mut self,
         now: Time,
         first: Slot,
         counters: &mut Counters,
+        mut take: impl FnMut(&Slot),
     ) -> Taken {
         self.take_plain_slot::<UNWATCHED>(self.board.front_number(), &first, counters);
         let (mut acked, mut last) = (1, first);
-        let mut told = untold(&first);
+        take(&first);
         // The next segment begins where the one before ends.
         while last.end() != self.board.una()
             && let Some((number, next)) = self.board.acknowledged()
         {
             self.take_plain_slot::<UNWATCHED>(number, &next, counters);
-            (acked, last, told) = (acked + 1, next, untold(&next).or(told));
+            take(&next);
+            (acked, last) = (acked + 1, next);
         }
         self.totals.delivered += u64::from(acked);
         if !UNWATCHED && let Some(rack) = &mut self.rack {
@@ -199,7 +194,7 @@ impl Sender {
                 rack.on_delivered(now, &last, self.rtt.min());
             }
         }
-        Taken { acked, first_sent_at: first.sent_at, last, told }
+        Taken { acked, first_sent_at: first.sent_at, last }
     }
 
     /// Takes out the oldest segment.

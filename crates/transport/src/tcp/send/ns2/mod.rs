@@ -85,12 +85,15 @@ impl Sender {
     pub(super) fn advance_as_ns2(&mut self, now: Time, ack: &Ack, first: Slot, counters: &mut Counters) {
         let in_flight_before = self.board.out();
         self.board.move_una(ack.ack);
-        let Taken { acked, last, told, .. } = self.take_plain::<false>(now, first, counters);
+        // When the newest was sent that no block had told of.
+        let mut untold = None;
+        let take = |slot: &Slot| untold = (!slot.is(ONCE_SACKED)).then_some(slot.sent_at).or(untold);
+        let Taken { acked, last, .. } = self.take_plain::<false>(now, first, counters, take);
         self.measure_as_ns2(now, ack);
         self.rearm_rto(now);
         let rtt = now.since(last.sent_at);
         // The end of a recovery forgets blocks: what they had reported is no news.
-        if let Some(sent_at) = told {
+        if let Some(sent_at) = untold {
             counters.count_rtt(now.since(sent_at));
         }
         let window_limited = in_flight_before >= self.cwnd.window().size;
