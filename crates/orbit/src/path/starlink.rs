@@ -453,20 +453,25 @@ mod tests {
         assert!((mean(&[20.0, 40.0]) - 30.0).abs() < 1e-12 && mean(&[7.0, 7.0]) == 7.0);
     }
 
-    #[test]
-    fn bursts_are_outages() {
+    /// A trace of 600 s with a burst of losses for each epoch alone, and the begins of the epochs.
+    fn with_bursts(burst_after_s: f64, burst_ms: [f64; 2]) -> (DelayTrace, impl Iterator<Item = f64>) {
         let parameters = Parameters {
+            deviation: vec![0.0, 0.0],
             burst_at_epoch: 1.0,
-            burst_after_s: 0.0,
+            burst_after_s,
             bursts_per_s: 0.0,
-            burst_ms: vec![100.0, 300.0],
+            burst_ms: burst_ms.to_vec(),
             ..model("seattle-2023").unwrap()
         };
         let path = StarlinkPath { read: Some(parameters), ..StarlinkPath::default() };
-        let trace = trace(&path, 600);
+        (trace(&path, 600), (1..39).map(|epoch| 12.0 + 15.0 * f64::from(epoch)))
+    }
+
+    #[test]
+    fn bursts_are_outages() {
+        let (trace, begins) = with_bursts(0.0, [100.0, 300.0]);
         let at = |seconds: f64| trace.delay(Time::from_secs_f64(seconds));
-        for epoch in 1..39 {
-            let begin = 12.0 + 15.0 * f64::from(epoch);
+        for begin in begins {
             assert!(at(begin + 0.05).is_none() && at(begin + 0.31).is_some() && at(begin - 0.01).is_some(), "{begin}");
         }
     }
@@ -474,19 +479,9 @@ mod tests {
     /// Within an outage over its begin an epoch's level is not seen; after it no other is.
     #[test]
     fn an_outage_over_the_begin_of_an_epoch_ends_at_its_level() {
-        let parameters = Parameters {
-            deviation: vec![0.0, 0.0],
-            burst_at_epoch: 1.0,
-            burst_after_s: 14.98,
-            bursts_per_s: 0.0,
-            burst_ms: vec![107.0, 107.0],
-            ..model("seattle-2023").unwrap()
-        };
-        let path = StarlinkPath { read: Some(parameters), ..StarlinkPath::default() };
-        let trace = trace(&path, 600);
+        let (trace, begins) = with_bursts(14.98, [107.0, 107.0]);
         let at = |seconds: f64| trace.delay(Time::from_secs_f64(seconds));
-        for epoch in 1..39 {
-            let begin = 12.0 + 15.0 * f64::from(epoch);
+        for begin in begins {
             assert!(at(begin - 0.021).is_some() && at(begin).is_none() && at(begin + 0.08).is_none(), "{begin}");
             let level = at(begin + 5.0);
             assert!(level.is_some() && at(begin + 0.088) == level && at(begin + 0.095) == level, "{begin}");

@@ -64,9 +64,8 @@ fn a_recovery_halves_the_rate_and_ends_with_a_burst_of_three() {
     assert_eq!(script.window(), 3.0, "three beyond nothing");
 }
 
-/// What had been told by blocks is forgotten with the end of a recovery.
-#[test]
-fn the_end_of_a_recovery_forgets_blocks() {
+/// A sender in a recovery in which blocks have told of all but the first segment, and the recovery's end.
+fn recovering() -> (Script, u64) {
     let mut script = sender(ns2());
     for n in 2..=5 {
         script.ack(1, &[block(2, n)]);
@@ -75,6 +74,13 @@ fn the_end_of_a_recovery_forgets_blocks() {
     for n in 6..=high / MSS {
         script.ack(1, &[block(2, n)]);
     }
+    (script, high)
+}
+
+/// What had been told by blocks is forgotten with the end of a recovery.
+#[test]
+fn the_end_of_a_recovery_forgets_blocks() {
+    let (mut script, high) = recovering();
     let beyond = (high + MSS, high + 2 * MSS);
     assert!(script.connection.info().nxt >= beyond.1, "the ceiling lets new data go");
     script.ack(high - MSS, &[beyond]);
@@ -91,14 +97,7 @@ fn the_end_of_a_recovery_forgets_blocks() {
 /// An acknowledgment that is the first to report a segment measures it, also where a block had told of those behind it.
 #[test]
 fn a_segment_before_those_that_blocks_told_of_is_measured() {
-    let mut script = sender(ns2());
-    for n in 2..=5 {
-        script.ack(1, &[block(2, n)]);
-    }
-    let high = script.connection.info().nxt;
-    for n in 6..=high / MSS {
-        script.ack(1, &[block(2, n)]);
-    }
+    let (mut script, high) = recovering();
     script.ack(high, &[(high + MSS, high + 2 * MSS)]);
     let info = script.connection.info();
     assert_eq!((info.sacked, info.congestion_state), (0, CongestionState::Open), "the end of the recovery forgets it");
