@@ -28,7 +28,7 @@ units::report! {
         [optional] cut_packets: Option<u64>,
         /// Packets still inside at the end.
         in_flight: usize,
-        /// The most packets that waited in the queue.
+        /// The most packets in the queue at once, one that leaves as it arrives included.
         "Longest queue" queue_packets_max: usize,
         /// Coded bits sent per second, redundancy and retransmissions included: what occupies the link.
         "Coded rate of the last hop" coded_bps: f64,
