@@ -21,33 +21,24 @@ if TYPE_CHECKING:
 # A packet has 1,600 bits, a transmission 3,200 coded bits, and the codeword ends with the third.
 DATA, CODED = 1600, 3200
 # Seconds. No repetition meets another burst: packets are sent every 20 ms.
-BURST, DELAY, FEEDBACK, ROW = 0.32e-3, 10e-3, 3.3e-3, 0.1
+BURST, DELAY, FEEDBACK = 0.32e-3, 10e-3, 3.3e-3
+# The run is as long as its trace.
+ROWS, ROW = 80, 0.1
 SNR_DB = 8.0
 MOST = 4
 
 LAB = """
-duration = "8 s"
-
 [path]
 kind  = "fixed"
 delay = "20 ms"
 
 [channel]
-kind          = "trace"
-file          = "fades.csv"
-reference_snr = "8 dB"
+kind = "trace"
+file = "fades.csv"
 
 [last_hop]
 rate       = "10 Mbit/s"
-delay      = "10 ms"
 reordering = { enabled = false }
-
-[last_hop.harq]
-kind          = "KIND"
-code_rate     = 0.5
-transmissions = 4
-threshold     = THRESHOLD
-feedback      = { delay = "3.3 ms" }
 
 [[flows]]
 transport = "udp"
@@ -77,9 +68,9 @@ KINDS: dict[str, Callable[[list[float]], Received]] = {
     "incremental-redundancy": lambda gammas: [(CODED, sum(gammas[first::3])) for first in range(min(len(gammas), 3))],
     "self-decodable": lambda gammas: [(DATA, sum(gammas)), *((CODED - DATA, gamma) for gamma in gammas)],
 }
-THRESHOLDS: dict[str, Callable[[int], float]] = {
-    "1.1": lambda _bits: 1.1,
-    '"code"': lambda bits: 1.22 - 0.20 * DATA / bits,
+THRESHOLDS: dict[float | str, Callable[[int], float]] = {
+    1.1: lambda _bits: 1.1,
+    "code": lambda bits: 1.22 - 0.20 * DATA / bits,
 }
 
 
@@ -93,6 +84,25 @@ def is_decoded(received: Received, threshold: Callable[[int], float]) -> bool:
     return False
 
 
+def run(kind: str, threshold: float | str, fades: list[float]) -> to.Result:
+    """A scheme over these fades in dB, each of which lasts a row."""
+    rows = "".join(f"{index * ROW},{fade}\n" for index, fade in enumerate(fades))
+    harq = {
+        "kind": kind,
+        "code_rate": DATA / CODED,
+        "transmissions": MOST,
+        "threshold": threshold,
+        "feedback": {"delay": f"{FEEDBACK} s"},
+    }
+    changes = {
+        "duration": f"{ROWS * ROW} s",
+        "channel.reference_snr": f"{SNR_DB} dB",
+        "last_hop.delay": f"{DELAY} s",
+        "last_hop.harq": harq,
+    }
+    return to.Scenario.from_toml(LAB, files={"fades.csv": rows.encode()}).replace(changes).run()
+
+
 def updates(result: to.Result, place: str) -> dict[int, float]:
     """When each packet to the user passed there."""
     rows = read(result.captures[place]).filter(pl.col("payload_bytes") == DATA // 8 - 28).to_dicts()
@@ -101,21 +111,18 @@ def updates(result: to.Result, place: str) -> dict[int, float]:
 
 @pytest.mark.parametrize("threshold", THRESHOLDS)
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_packet_is_decoded_when_the_equations_say(kind: str, threshold: str) -> None:
+def test_a_packet_is_decoded_when_the_equations_say(kind: str, threshold: float | str) -> None:
     random = Random(f"{kind} {threshold}")
-    fades = [round(random.uniform(0, 18), 3) for _ in range(80)]
-    rows = "".join(f"{index * ROW},{fade}\n" for index, fade in enumerate(fades))
-    text = LAB.replace("KIND", kind).replace("THRESHOLD", threshold)
-    result = to.Scenario.from_toml(text, files={"fades.csv": rows.encode()}).run()
-
+    fades = [round(random.uniform(0, 18), 3) for _ in range(ROWS)]
+    result = run(kind, threshold, fades)
     sent, came = (updates(result, place) for place in ("satellite", "receiver"))
     after: Counter[int] = Counter()
     for packet, at in sent.items():
         starts = [at + number * (BURST + DELAY + FEEDBACK) for number in range(MOST)]
-        gammas = [10 ** ((SNR_DB - fades[int(start / ROW) % 80]) / 10) for start in starts]
+        gammas = [10 ** ((SNR_DB - fades[int(start / ROW) % ROWS]) / 10) for start in starts]
         decoded = (n for n in range(1, MOST + 1) if is_decoded(KINDS[kind](gammas[:n]), THRESHOLDS[threshold]))
         last = next(decoded, 0)
-        if starts[last - 1] + BURST + DELAY > 8:
+        if starts[last - 1] + BURST + DELAY > ROWS * ROW:
             continue  # its fate is not known at the end
         after[last] += 1
         assert (packet in came) == bool(last)
