@@ -1,6 +1,6 @@
 //! Connections and their endpoints, whatever the transport: where they stand in the network, and who reads from them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
@@ -60,6 +60,8 @@ pub(super) struct Connections {
     blank: Payload,
     /// Of two hosts, by the one that opens: the connections that may know something of the other.
     by_hosts: BTreeMap<Hosts, Vec<u32>>,
+    /// Connections that may be over, until [`Connections::poll_over`] tells of them.
+    over: BTreeSet<u32>,
 }
 
 /// Two hosts: whether the one opens that is the user or nearer to it, whether they are a gateway and a server, and the
@@ -68,7 +70,8 @@ type Hosts = (bool, bool, u32);
 
 impl Default for Connections {
     fn default() -> Connections {
-        Connections { connections: Vec::new(), blank: Packets::no_payload(), by_hosts: BTreeMap::new() }
+        let (connections, over) = (Vec::new(), BTreeSet::new());
+        Connections { connections, blank: Packets::no_payload(), by_hosts: BTreeMap::new(), over }
     }
 }
 
@@ -180,6 +183,31 @@ impl Connections {
         earlier.push(connection);
         if let Some(told) = told {
             self.connections[connection as usize].ends[way as usize].endpoint.recall(told);
+        }
+    }
+
+    /// The next connection of which an end may have nothing left to do.
+    pub(super) fn poll_over(&mut self) -> Option<u32> {
+        self.over.pop_first()
+    }
+
+    /// Keeps only what is asked later of the ends of a connection, if nothing can happen there any more. `rests`:
+    /// whether its application does nothing until something arrives.
+    pub(super) fn give_up(&mut self, connection: u32, rests: bool) {
+        let [forward, backward] = &mut self.connections[connection as usize].ends;
+        let (sent, received) = (forward.endpoint.counters(), backward.endpoint.counters());
+        let is_in_flight =
+            sent.segments_sent != received.segments_received || received.segments_sent != sent.segments_received;
+        let readers = [forward.reader, backward.reader];
+        let is_left = rests && readers == [Reader::Sink; 2];
+        let is_between = readers.iter().any(|reader| matches!(reader, Reader::Proxy(_) | Reader::Outside));
+        let is_finished = forward.endpoint.has_finished() && (backward.endpoint.has_finished() || is_left);
+        if is_finished
+            && !is_in_flight
+            && !is_between
+            && let (Some(one), Some(other)) = (forward.endpoint.remains(), backward.endpoint.remains())
+        {
+            (forward.endpoint, backward.endpoint) = (one, other);
         }
     }
 
@@ -307,6 +335,9 @@ impl Connections {
         let advanced = end.note(now, id, site, &answer, &mut under.ledger.recorder, &mut under.schedule);
         if sent {
             under.schedule_link(now, site, id.way);
+        }
+        if answer.over {
+            self.over.insert(id.connection);
         }
         (end.reader, advanced)
     }

@@ -293,6 +293,7 @@ impl World {
         if self.write_datagram(now, number) {
             return;
         }
+        self.give_up_connections();
         let first = self.applications[number as usize].first_flow;
         let mut acted = [0u64; 2];
         while let Some(act) = self.applications[number as usize].source.poll_action(now) {
@@ -308,6 +309,15 @@ impl World {
                 left &= left - 1;
                 self.enter(now, endpoint, Input::Acted);
             }
+        }
+    }
+
+    /// Gives up what the connections hold that are over: their memory serves those that applications open next.
+    fn give_up_connections(&mut self) {
+        while let Some(connection) = self.connections.poll_over() {
+            let flow = &self.flows[self.connections.site(connection).flow as usize];
+            let application = &self.applications[flow.application as usize];
+            self.connections.give_up(connection, application.source.poll_timeout().is_none());
         }
     }
 

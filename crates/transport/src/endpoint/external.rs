@@ -66,7 +66,7 @@ impl Endpoint for ExternalEnd {
             *blank = Payload::External(packet);
             send(blank, 0);
         }
-        Answer { delivered: self.delivered, window: None, wake: Wake::Unchanged }
+        Answer { delivered: self.delivered, window: None, over: false, wake: Wake::Unchanged }
     }
 }
 

@@ -15,13 +15,16 @@
 //! - A timer that moves to a later time is not told. At the instant that was told, [`Endpoint::postpone`] tells whether
 //!   it is due.
 //! - Both ends of a connection are made when it is opened ([`Transport::open`]). They replace those of
-//!   [`Transport::unopened_end`]. Where nothing is opened, as with datagrams, these stay and send.
+//!   [`Transport::unopened_end`]. Where nothing is opened, as with datagrams, these stay and send. What
+//!   [`Endpoint::remains`] of them replaces both when the connection is over.
 //! - A proxy is an application between two endpoints: it writes what [`Answer::delivered`] says has arrived at the one
 //!   into the other, and reads by [`Act::Read`] what [`Endpoint::acknowledged_bytes`] says has left the other.
 //! - A transport is a file here, with its ends and their [`Kind`], and a line in the registry. What its packets look
 //!   like, if neither segments nor datagrams, is a variant of [`Payload`].
 
+mod over;
 mod unopened;
+mod wake;
 
 use std::borrow::Cow;
 use std::fmt::Debug;
@@ -30,6 +33,8 @@ use std::sync::Arc;
 
 use units::{Bytes, Duration, Ecn, FieldError, Time};
 
+use self::wake::ReportedWake;
+pub use self::wake::Wake;
 use crate::congestion::FindControl;
 use crate::external::ExternalPacket;
 use crate::quic::{Lifetime, QuicPacket};
@@ -447,56 +452,10 @@ pub struct Answer {
     pub delivered: u64,
     /// The congestion window in packets, if there is one.
     pub window: Option<u32>,
+    /// Whether this end may have nothing left to do: [`Endpoint::remains`] tells.
+    pub over: bool,
     /// When to ask [`Endpoint::postpone`], and then perhaps to hand in [`Input::Timeout`].
     pub wake: Wake,
-}
-
-/// When an endpoint is to be woken.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Wake {
-    /// As was said before. A timer may be due later than that, or never: see [`Endpoint::postpone`].
-    Unchanged,
-    /// At this instant, whatever was said before.
-    At(Time),
-}
-
-/// The wake-up that was last reported to the caller. It is reported again only if it is to be earlier: timers mostly
-/// move to a later time.
-#[derive(Clone, Copy, Debug)]
-struct ReportedWake(Time);
-
-impl ReportedWake {
-    const NEVER: ReportedWake = ReportedWake(Time::MAX);
-
-    /// The caller's timer has expired: none is armed any more.
-    #[inline]
-    fn expire(&mut self) {
-        self.0 = Time::MAX;
-    }
-
-    /// Whether the caller asks by itself before `at`, or then.
-    #[inline]
-    fn covers(&self, at: Time) -> bool {
-        self.0 <= at
-    }
-
-    /// Returns what to report of a timer that is due at `at`, [`Time::MAX`] for never.
-    #[inline]
-    fn report(&mut self, at: Time) -> Wake {
-        if self.covers(at) {
-            return Wake::Unchanged;
-        }
-        self.0 = at;
-        Wake::At(at)
-    }
-
-    /// As [`Endpoint::postpone`], with a timer that is due at `at`.
-    fn postpone(&mut self, now: Time, at: Time) -> Option<Time> {
-        (at > now).then(|| {
-            self.0 = at;
-            at
-        })
-    }
 }
 
 /// Takes a packet that an end sends: see [`Endpoint::handle`].
@@ -581,6 +540,12 @@ pub trait Endpoint: Send {
 
     /// Appends to `records` what was logged since it was asked last ([`EndOptions::logs`]).
     fn poll_log(&mut self, _records: &mut Vec<u8>) {}
+
+    /// Returns what is to be kept of this end if it does nothing more by itself: it replaces this end where also no
+    /// packet comes and the application does nothing. `None` if it has a timer, or more is asked of it.
+    fn remains(&self) -> Option<Box<dyn Endpoint>> {
+        None
+    }
 
     /// Returns the counters of this end.
     fn counters(&self) -> Counters {

@@ -72,6 +72,7 @@ mod end {
 
     use super::QuicConfig;
     use crate::congestion::FindControl;
+    use crate::endpoint::over::Over;
     use crate::endpoint::unopened::Unopened;
     use crate::endpoint::{Act, Answer, EndOptions, Endpoint, Input, Payload, ReportedWake, SendPacket, Transport};
     use crate::quic::connection::Connection;
@@ -177,6 +178,7 @@ mod end {
             Answer {
                 delivered: connection.delivered_bytes(),
                 window: Some(connection.window()),
+                over: connection.rests(),
                 // The library's pacer counts in fractions of a nanosecond: what is due at once is due at the next
                 // instant.
                 wake: reported.report(connection.poll_timeout().max(now + Duration::from_nanos(1))),
@@ -217,6 +219,22 @@ mod end {
 
         fn poll_log(&mut self, records: &mut Vec<u8>) {
             self.connection.poll_log(records);
+        }
+
+        fn remains(&self) -> Option<Box<dyn Endpoint>> {
+            let QuicEnd { connection, .. } = self;
+            let has_all = connection.has_been_closed();
+            let is_known = has_all || connection.delivered_bytes() == 0;
+            (connection.rests() && is_known).then(|| {
+                Box::new(Over {
+                    counters: connection.counters(),
+                    received: if has_all { u64::MAX } else { 0 },
+                    opened: connection.is_open(),
+                    closed: has_all,
+                    finished: connection.has_finished(),
+                    lifetime: Some(Box::new(connection.lifetime().clone())),
+                }) as Box<dyn Endpoint>
+            })
         }
 
         fn counters(&self) -> Counters {

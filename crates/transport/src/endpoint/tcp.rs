@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use units::{Duration, FieldError, Time};
 
+use super::over::Over;
 use super::unopened::Unopened;
 use super::{
     Act, Answer, EndOptions, Endpoint, Input, Kind, Payload, Prompt, Reply, ReportedWake, SendPacket, Service,
@@ -197,6 +198,7 @@ impl Endpoint for TcpEnd {
         Answer {
             delivered: self.connection.delivered_bytes(),
             window: Some(self.window),
+            over: self.connection.has_finished(),
             wake: self.reported.report(self.connection.next_timeout()),
         }
     }
@@ -223,6 +225,21 @@ impl Endpoint for TcpEnd {
 
     fn has_finished(&self) -> bool {
         self.connection.has_finished()
+    }
+
+    fn remains(&self) -> Option<Box<dyn Endpoint>> {
+        let TcpEnd { connection, .. } = self;
+        if connection.next_timeout() < Time::MAX || connection.memory().is_some() {
+            return None;
+        }
+        Some(Box::new(Over {
+            counters: *connection.counters(),
+            received: connection.received_to(),
+            opened: true,
+            closed: connection.has_been_closed(),
+            finished: connection.has_finished(),
+            lifetime: None,
+        }))
     }
 
     fn counters(&self) -> Counters {
@@ -285,6 +302,9 @@ impl TcpEnd {
         }
         if self.connection.expects_beyond(segment) {
             return self.answer_beyond(now, segment);
+        }
+        if self.connection.fin_sent() {
+            return Reply::Refused; // the general way tells whether this end is done
         }
         self.answer_generally(now, segment)
     }

@@ -63,7 +63,7 @@ impl Endpoint for UdpEnd {
             *blank = Payload::Udp(datagram);
             send(blank, 0);
         }
-        Answer { delivered: self.delivered, window: None, wake: Wake::Unchanged }
+        Answer { delivered: self.delivered, window: None, over: false, wake: Wake::Unchanged }
     }
 
     #[inline]

@@ -15,6 +15,6 @@ impl Endpoint for Unopened {
 
     fn handle(&mut self, _now: Time, input: Input<'_>, _: &mut Payload, _: &mut SendPacket<'_>) -> Answer {
         debug_assert!(matches!(input, Input::Acted), "both ends open at the same instant");
-        Answer { delivered: 0, window: None, wake: Wake::Unchanged }
+        Answer { delivered: 0, window: None, over: false, wake: Wake::Unchanged }
     }
 }

@@ -7,7 +7,7 @@ use crate::util::hostile::sent_before;
 use crate::util::{at, ms, settings};
 use transport::{
     Act, Answer, Connection, Datagram, DelayedAck, EndOptions, Endpoint, Flags, Input, Payload, Profile, Prompt, Reply,
-    SackBlocks, Segment, Settings, SynOptions, TcpConfig, TcpEnd, Wake,
+    SackBlocks, Segment, Settings, State, SynOptions, TcpConfig, TcpEnd, Wake,
 };
 use units::{Bytes, Duration, Ecn, Time};
 
@@ -85,7 +85,7 @@ struct Ends {
 impl Ends {
     fn new(settings: Settings, way: Way) -> Ends {
         let options = EndOptions { entropy: 1, ..EndOptions::default() };
-        let none = Answer { delivered: 0, window: None, wake: Wake::Unchanged };
+        let none = Answer { delivered: 0, window: None, over: false, wake: Wake::Unchanged };
         let mut ends = TcpEnd::pair(&Arc::new(settings), Time::ZERO, [options; 2]);
         if way == Way::General {
             ends.iter_mut().for_each(|end| end.go_generally());
@@ -110,12 +110,16 @@ impl Ends {
         self.answers[at] = Answer { wake: Wake::At(self.timers[at]), ..answer };
     }
 
-    /// A packet arrives and is answered in place.
+    /// A packet arrives and is answered in place, unless the end has sent its FIN and refuses.
     fn answer(&mut self, path: &mut Path, now: Time, at: usize, segment: Segment) {
         let (mut payload, mut prompt) = (Payload::Tcp(segment), Prompt::Packet);
         loop {
             let reply = self.ends[at].answer(now, prompt, &mut payload);
-            assert_ne!(reply, Reply::Refused, "an end refuses {prompt:?}");
+            if reply == Reply::Refused {
+                let state = self.ends[at].info().state;
+                assert!(!matches!(state, State::Established | State::CloseWait), "{state:?}: {prompt:?}");
+                return self.enter(path, now, at, Input::Packet(&payload), &[]);
+            }
             if let (Some(sent_before), Payload::Tcp(segment)) = (sent_before(reply), &payload) {
                 path.carry(now, at, *segment, sent_before);
             }

@@ -232,6 +232,11 @@ impl Connection {
         &self.lifetime
     }
 
+    /// Whether nothing happens until a packet comes or the application writes.
+    pub fn rests(&self) -> bool {
+        (self.over || self.settings.config.migration.is_none()) && self.poll_timeout() == Time::MAX
+    }
+
     /// The instant of [`Connection::poll_timeout`] has come.
     pub fn handle_timeout(&mut self, now: Time) {
         let instant = self.clock.instant(now);

@@ -330,6 +330,11 @@ impl Connection {
         self.recv.has(seq)
     }
 
+    /// The end of what has arrived in order, the FIN included.
+    pub(crate) fn received_to(&self) -> u64 {
+        self.recv.next()
+    }
+
     /// The connection at this moment.
     pub fn info(&self) -> Info {
         let mut info = Info {

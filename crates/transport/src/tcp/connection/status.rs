@@ -33,6 +33,11 @@ impl Connection {
         matches!(self.state, State::FinWait2 | State::Closed)
     }
 
+    /// Whether the FIN was sent.
+    pub(crate) fn fin_sent(&self) -> bool {
+        self.send.fin_sent()
+    }
+
     /// Makes this reset the next segment, if there is one.
     #[cold]
     pub(super) fn reset(&mut self, reset: Option<Reset>) {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use transport::{
     Act, Connection, EcnMode, EndOptions, Endpoint, Flags, Input, Payload, Profile, Prompt, Reply, SackBlocks, Segment,
-    Settings, SynOptions, TcpConfig, TcpEnd, Wake,
+    Settings, State, SynOptions, TcpConfig, TcpEnd, Wake,
 };
 use units::{Bytes, Duration, Ecn, Time};
 
@@ -219,12 +219,16 @@ fn enter(end: &mut TcpEnd, now: Time, input: Input<'_>, wake: &mut Time, sent: &
     }
 }
 
-/// A segment is answered in its place.
+/// A segment is answered in its place, unless the end refuses as it has sent its FIN.
 fn answer(end: &mut TcpEnd, now: Time, segment: Segment, wake: &mut Time, sent: &mut Vec<(Payload, u32)>) {
     let (mut payload, mut prompt) = (Payload::Tcp(segment), Prompt::Packet);
     loop {
         let reply = end.answer(now, prompt, &mut payload);
-        assert!(!matches!(reply, Reply::Refused), "an end refuses {prompt:?}");
+        if matches!(reply, Reply::Refused) {
+            let state = end.info().state;
+            assert!(!matches!(state, State::Established | State::CloseWait), "{state:?}: {prompt:?}");
+            return enter(end, now, Input::Packet(&payload), wake, sent);
+        }
         sent.extend(sent_before(reply).map(|sent_before| (payload.clone(), sent_before)));
         if matches!(reply, Reply::QuietChanged | Reply::SentChanged { .. })
             && let Wake::At(at) = end.poll_state().wake

@@ -1,16 +1,12 @@
 //! Packets that pass the last hop late change nothing.
 
-use std::path::Path;
-
 use orbit::PathConfig;
 use proptest::prelude::*;
 use units::{Duration, Time};
 
-use super::build::build;
-use super::{Nobody, World};
+use super::super::World;
 use crate::plan::Plan;
 use crate::record::Column;
-use crate::scenario::Scenario;
 
 /// Where packets enter and leave the last hop late, some dozens wait for others beside those in flight: here all
 /// calls send at the same instants.
@@ -215,8 +211,7 @@ fn downloads(count: u32, profile: &str, ecn: bool) -> String {
 
 /// A world in which packets pass the last hop late, and its plan.
 fn late(text: &str) -> (World, Plan) {
-    let plan = Scenario::from_toml(text, Path::new(".")).unwrap().plan().unwrap();
-    let world = build(&plan, 1, &mut Nobody).unwrap();
+    let (world, plan) = super::world(text);
     assert!(world.under.network.places[0].is_late(), "{text}");
     (world, plan)
 }
