@@ -212,7 +212,17 @@ def row(case: Case, own: list[tuple[Measured, str]], other: list[tuple[Measured,
 
 # Of each entry of the scenario: short flows, idle ones, long ones.
 CROWDS = {"1,000,000": [], "100,000": ["flows.0.count=60000", "flows.1.count=39000", "flows.2.count=1000"]}
-IDLE_FLOWS = ["flows.0.count=1", "flows.2.count=1"]
+# What one more flow takes: its name, the entry that has more, the edits that leave little else, and two counts.
+IDLE = ("asked for its page and is idle", 1, ["flows.0.count=1", "flows.2.count=1"], (20_000, 120_000))
+OVER = ("transferred 2 kB and is over", 0, ["flows.1.count=1", "flows.2.count=1"], (20_000, 120_000))
+SLOWLY = ["duration=600 s", 'flows.0.start_spread="590 s"', 'flows.2.traffic={kind="bulk",size="1 MB"}']
+OVER_QUIC = (
+    "did so over QUIC, within ten minutes",
+    0,
+    [*OVER[2], *SLOWLY, 'flows.0.transport={kind="quic"}'],
+    (1_000, 5_000),
+)
+ONE_MORE = (IDLE, OVER, OVER_QUIC)
 CROWD_RUNS = 3
 
 
@@ -243,13 +253,17 @@ def crowd() -> list[str]:
         ]
         lines.append("| " + " | ".join(cells) + " |")
         print(lines[-1], flush=True)
-    few, more = (many([*IDLE_FLOWS, f"flows.1.count={count}"])[1] for count in (20_000, 120_000))
-    lines += [
-        "",
-        f"A flow that asked for its page and is idle: {(more - few) / 100_000 * 1024:.2f} KiB, its summary included.",
-    ]
-    print(lines[-1], flush=True)
+    lines += ["", "KiB of one more flow, its summary included:", ""]
+    for name, entry, edits, counts in ONE_MORE:
+        lines.append(f"- that {name}: {kib_of(entry, edits, counts):.2f}")
+        print(lines[-1], flush=True)
     return lines
+
+
+def kib_of(entry: int, edits: list[str], counts: tuple[int, int]) -> float:
+    """KiB of one more flow of an entry of the scenario."""
+    few, more = (many([*edits, f"flows.{entry}.count={count}"])[1] for count in counts)
+    return (more - few) / (counts[1] - counts[0]) * 1024
 
 
 def many(edits: list[str]) -> tuple[float, float, int]:
