@@ -175,13 +175,14 @@ mod end {
                 *blank = Payload::Quic(packet);
                 send(blank, sent_before);
             }
+            let (window, due) = connection.poll_state();
             Answer {
                 delivered: connection.delivered_bytes(),
-                window: Some(connection.window()),
-                over: connection.rests(),
+                window: Some(window),
+                over: due == Time::MAX,
                 // The library's pacer counts in fractions of a nanosecond: what is due at once is due at the next
                 // instant.
-                wake: reported.report(connection.poll_timeout().max(now + Duration::from_nanos(1))),
+                wake: reported.report(due.max(now + Duration::from_nanos(1))),
             }
         }
 

@@ -250,8 +250,14 @@ impl Connection {
 
     /// When [`Connection::handle_timeout`] is due; [`Time::MAX`] for never.
     pub fn poll_timeout(&self) -> Time {
+        self.poll_state().1
+    }
+
+    /// The window in packets, and [`Connection::poll_timeout`].
+    pub fn poll_state(&self) -> (u32, Time) {
         let library = self.library.live.as_ref().and_then(|(_, connection)| connection.poll_timeout());
-        library.map_or(Time::MAX, |at| self.clock.time(at)).min(self.control.lock().timer())
+        let core = self.control.lock();
+        (core.window(), library.map_or(Time::MAX, |at| self.clock.time(at)).min(core.timer()))
     }
 
     /// Does what follows from what happened: takes what has arrived, and hands over what is to be written.
@@ -446,11 +452,6 @@ impl Connection {
     /// Bytes that have arrived for the application in order, or by datagrams.
     pub fn delivered_bytes(&self) -> u64 {
         self.delivered
-    }
-
-    /// The window in packets.
-    pub fn window(&self) -> u32 {
-        self.control.lock().window()
     }
 
     /// Whether the data at `sequence` have arrived.
