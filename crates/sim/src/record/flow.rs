@@ -35,6 +35,8 @@ pub(crate) struct FlowRecord {
     pub(crate) listener: Option<Box<Listener>>,
     /// Which kinds of [`access::Access`] its packets used.
     pub(crate) accessed: [bool; 2],
+    /// Packets that were lost, with data or without, both ways.
+    pub(crate) lost_of_all: u32,
 }
 
 impl FlowRecord {
@@ -49,6 +51,7 @@ impl FlowRecord {
             first_delivery: None,
             last_delivery: Time::ZERO,
             accessed: [false; 2],
+            lost_of_all: 0,
             delay: DelayRecord::default(),
             queue: None,
             window: TimeAverage::default(),

@@ -182,12 +182,13 @@ impl Recorder {
         if let Some(watch) = self.watch() {
             watch.dropped(now, packet, loss);
         }
+        let record = &mut self.flows[packet.flow as usize];
+        record.lost_of_all += 1;
         if packet.counts {
-            let record = &mut self.flows[packet.flow as usize];
             record.on_loss(loss, packet.payload.stream_offset().map(|offset| (offset, packet.sent_before)));
+        }
+        if packet.counts || packet.way == Way::Backward {
             record.on_lost_datagrams(packet.way, &packet.payload);
-        } else if packet.way == Way::Backward {
-            self.flows[packet.flow as usize].on_lost_datagrams(packet.way, &packet.payload);
         }
     }
 

@@ -191,13 +191,13 @@ impl Connections {
         self.over.pop_first()
     }
 
-    /// Keeps only what is asked later of the ends of a connection, if nothing can happen there any more. `rests`:
-    /// whether its application does nothing until something arrives.
-    pub(super) fn give_up(&mut self, connection: u32, rests: bool) {
+    /// Keeps only what is asked later of the ends of a connection, if nothing can happen there any more. `lost`: its
+    /// packets that were. `rests`: whether its application does nothing until something arrives.
+    pub(super) fn give_up(&mut self, connection: u32, lost: u32, rests: bool) {
         let [forward, backward] = &mut self.connections[connection as usize].ends;
-        let (sent, received) = (forward.endpoint.counters(), backward.endpoint.counters());
-        let is_in_flight =
-            sent.segments_sent != received.segments_received || received.segments_sent != sent.segments_received;
+        let [one, other] = [&forward, &backward].map(|end| end.endpoint.counters());
+        let sent = one.segments_sent + other.segments_sent;
+        let is_in_flight = sent != one.segments_received + other.segments_received + u64::from(lost);
         let readers = [forward.reader, backward.reader];
         let is_left = rests && readers == [Reader::Sink; 2];
         let is_between = readers.iter().any(|reader| matches!(reader, Reader::Proxy(_) | Reader::Outside));

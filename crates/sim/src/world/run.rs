@@ -315,9 +315,11 @@ impl World {
     /// Gives up what the connections hold that are over: their memory serves those that applications open next.
     fn give_up_connections(&mut self) {
         while let Some(connection) = self.connections.poll_over() {
-            let flow = &self.flows[self.connections.site(connection).flow as usize];
-            let application = &self.applications[flow.application as usize];
-            self.connections.give_up(connection, application.source.poll_timeout().is_none());
+            let flow = self.connections.site(connection).flow as usize;
+            let application = &self.applications[self.flows[flow].application as usize];
+            let rests = application.source.poll_timeout().is_none();
+            let lost = self.under.ledger.recorder.flows[flow].lost_of_all;
+            self.connections.give_up(connection, lost, rests);
         }
     }
 
