@@ -10,7 +10,7 @@ use crate::tcp::Counters;
 #[derive(Debug)]
 pub(super) struct Over {
     pub(super) counters: Counters,
-    /// The end of what has arrived, all of it in order.
+    /// The data at sequences before this have arrived, and no others.
     pub(super) received: u64,
     pub(super) opened: bool,
     pub(super) closed: bool,
